@@ -1,0 +1,44 @@
+// Certificates: how well a candidate (x, λ) satisfies a step problem, measured from the problem data alone.
+//
+// The code behind `certify` shares nothing with the solvers: its own products, its own projection, no Delassus
+// matrix, no factorisation of the solver's. A solver may be wrong about having converged; the certificate is not.
+#pragma once
+
+#include <string>
+
+#include "urto/problem/step_problem.h"
+
+namespace urto {
+
+struct Certificate {
+  Friction friction = Friction::exact;  ///< the law the numbers below refer to
+
+  /// ‖H x − Jᵀλ − a‖ / (‖a‖ + ‖Jᵀλ‖ + ‖H x‖): the equation of motion.
+  double momentum = 0;
+  /// ‖λ − Π_K(λ − û)‖ / ‖q‖, q = J H⁻¹ a + b: the error of FCLIB and of Acary, Brémond and Huber (2018). It adds impulses
+  /// and velocities, so it depends on the units: comparable with published numbers, not between problems.
+  double natural_map = 0;
+  double natural_map_absolute = 0;  ///< the same, not divided by ‖q‖
+  /// √(Σ ‖λ_i − Π(λ_i − ρ_i û_i)‖²/ρ_i) / √(Σ ρ_i ‖q_i‖²), ρ_i = d/tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H: a
+  /// ratio of square roots of energies, the same in every system of units and for every scaling of a row block.
+  double natural_map_scaled = 0;
+
+  double penetration = 0;      ///< worst −u_N of a contact [velocity]; of an equality row |u|
+  double cone_violation = 0;   ///< worst distance of λ_i to K_i [impulse]
+  double dissipation = 0;      ///< worst λ_T·u_T + μ λ_N ‖u_T‖ [energy]: zero for maximal dissipation
+  double complementarity = 0;  ///< worst |λ_i·û_i| of a contact [energy]
+  int worst_block = -1;        ///< the block with the largest share of the scaled natural map
+
+  /// ½ xᵀH x − aᵀx + ½ λᵀE λ, the primal objective of the convex problem (with û's extra term frozen at this u).
+  double objective = 0;
+  double duality_gap = 0;  ///< λ·û + σ_K(−û) summed; zero at a solution of the convex problem
+
+  /// The one number that a tolerance refers to: the worst of momentum, natural map and scaled natural map.
+  double residual() const;
+  bool meets(double tolerance) const { return residual() <= tolerance; }  // false for NaN
+};
+
+Certificate certify(const StepProblem& problem, const Vector& x, const Vector& lambda,
+                    Friction friction);
+
+}  // namespace urto
