@@ -11,6 +11,7 @@ namespace urto {
 namespace {
 
 using RowMajor36 = Eigen::Matrix<double, 3, 6, Eigen::RowMajor>;
+using RowMajor33 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
 
 }  // namespace
 
@@ -38,6 +39,10 @@ void multiply_add_block(const BlockRows& J, int i, const double* x, double* y) {
     if (height == 3 && entry.width == 6) {
       Eigen::Map<Vec3>(y) +=
           Eigen::Map<const RowMajor36>(a) * Eigen::Map<const Eigen::Matrix<double, 6, 1>>(xe);
+      continue;
+    }
+    if (height == 3 && entry.width == 3) {
+      Eigen::Map<Vec3>(y) += Eigen::Map<const RowMajor33>(a) * Eigen::Map<const Vec3>(xe);
       continue;
     }
     for (int r = 0; r < height; ++r) {
@@ -133,7 +138,8 @@ BlockDiagonal inverse(const BlockDiagonal& H) {
   BlockDiagonal result;
   for (int k = 0; k < H.blocks(); ++k) {
     const Eigen::LLT<Matrix> factor(H.block(k));
-    if (factor.info() != Eigen::Success) {
+    // Eigen's factorisation passes over NaN, which always reaches the diagonal of the factor.
+    if (factor.info() != Eigen::Success || !factor.matrixLLT().diagonal().allFinite()) {
       throw InputError(fmt::format("H, block {} (rows {} to {})", k, H.start[k], H.start[k + 1] - 1),
                        "a matrix that is not positive definite", "a positive definite mass block");
     }

@@ -9,6 +9,9 @@
 
 namespace urto {
 
+/// Largest number of columns of one entry of BlockRows: two rigid bodies' worth.
+inline constexpr int max_entry_width = 12;
+
 /// A matrix stored as rows of dense blocks: row block i holds entries entry_start[i] … entry_start[i+1]−1, each a
 /// dense (row_start[i+1] − row_start[i]) × width block, row-major, at column `column`.
 struct BlockRows {

@@ -9,7 +9,10 @@ namespace {
 
 double norm(const double* x, int n) {
   double scale = 0;
-  for (int i = 0; i < n; ++i) scale = std::max(scale, std::abs(x[i]));
+  for (int i = 0; i < n; ++i) {
+    if (std::isnan(x[i])) return x[i];  // which std::max would pass over
+    scale = std::max(scale, std::abs(x[i]));
+  }
   if (scale == 0 || !std::isfinite(scale)) return scale;
   // Squares of very small or large impulses would leave the range of double.
   if (scale > 1e-140 && scale < 1e140) scale = 1;
@@ -26,7 +29,7 @@ void scale_to(const double* x, int n, double length, double new_length, double* 
 void project_cone(double mu, int dim, const double* z, double* out) {
   const double n = z[0];
   const double t = norm(z + 1, dim - 1);
-  if (t <= mu * n) {
+  if (n >= 0 && t <= mu * n) {  // n: without friction the cone is a ray, not a line
     if (out != z) std::copy_n(z, dim, out);
   } else if (mu * t <= -n) {
     std::fill_n(out, dim, 0.0);
@@ -37,28 +40,27 @@ void project_cone(double mu, int dim, const double* z, double* out) {
   }
 }
 
-// The projection of (n, t, m) on {0 ≤ t ≤ μ n, 0 ≤ m ≤ μ_r n} for t, m ≥ 0. With the friction bound active or
-// not, and the rolling bound active or not, the point is the projection on a face; the face whose point is
-// feasible and whose multipliers are non-negative is unique.
+// The projection of (n, t, m) on {0 ≤ t ≤ μ n, 0 ≤ m ≤ μ_r n} for t, m ≥ 0: the minimum over s of
+// ½(s − n)² + ½ max(t − μ s, 0)² + ½ max(m − μ_r s, 0)². Outside the set the bound with the larger of t/μ and m/μ_r is
+// active; the other is too unless the point found without it keeps to it. No test of the sign of a multiplier: rounding
+// decides that on the boundary, and no face at all might pass.
 struct RollingFace {
   bool friction = false, rolling = false, apex = false;
   double n = 0;
 };
 
 RollingFace rolling_face(const ConvexSet& set, double n, double t, double m) {
-  if (t <= set.mu * n && m <= set.mu_rolling * n) return {.n = n};
-  if (n + set.mu * t + set.mu_rolling * m <= 0) return {.apex = true};
-  const double with_friction = (n + set.mu * t) / (1 + set.mu * set.mu);
-  if (with_friction >= 0 && t > set.mu * with_friction && m <= set.mu_rolling * with_friction) {
-    return {.friction = true, .n = with_friction};
+  const double mu = set.mu, mr = set.mu_rolling;
+  if (n >= 0 && t <= mu * n && m <= mr * n) return {.n = n};
+  if (n + mu * t + mr * m <= 0) return {.apex = true};
+  if (t * mr >= m * mu) {
+    const double with_friction = (n + mu * t) / (1 + mu * mu);
+    if (m <= mr * with_friction) return {.friction = true, .n = with_friction};
+  } else {
+    const double with_rolling = (n + mr * m) / (1 + mr * mr);
+    if (t <= mu * with_rolling) return {.rolling = true, .n = with_rolling};
   }
-  const double with_rolling = (n + set.mu_rolling * m) / (1 + set.mu_rolling * set.mu_rolling);
-  if (with_rolling >= 0 && m > set.mu_rolling * with_rolling && t <= set.mu * with_rolling) {
-    return {.rolling = true, .n = with_rolling};
-  }
-  const double both = (n + set.mu * t + set.mu_rolling * m) /
-                      (1 + set.mu * set.mu + set.mu_rolling * set.mu_rolling);
-  return {.friction = true, .rolling = true, .n = both};
+  return {.friction = true, .rolling = true, .n = (n + mu * t + mr * m) / (1 + mu * mu + mr * mr)};
 }
 
 void project_rolling(const ConvexSet& set, const double* z, double* out) {
@@ -89,7 +91,7 @@ struct FactorWriter {
   }
   // √weight · (I − d dᵀ) on `count` components starting at `first`, d the unit vector along x.
   void perpendicular(int first, int count, const double* x, double length, double weight) {
-    if (weight <= 0 || count < 2) return;
+    if (!(weight > 0) || count < 2) return;  // NaN is 0/0, of no friction and no force
     const double w = std::sqrt(weight);
     if (count == 2) {
       double* c = next();
@@ -111,7 +113,7 @@ int cone_derivative(double mu, int dim, const double* z, double* factor) {
   FactorWriter write{factor, dim};
   const double n = z[0];
   const double t = norm(z + 1, dim - 1);
-  if (t <= mu * n) {
+  if (mu > 0 && t <= mu * n) {  // without friction the cone has no inside
     write.identity(0, dim);
   } else if (mu * t > -n) {
     const double s = (n + mu * t) / (1 + mu * mu);
@@ -131,18 +133,20 @@ int rolling_derivative(const ConvexSet& set, const double* z, double* factor) {
   const RollingFace face = rolling_face(set, z[0], t, m);
   if (face.apex) return 0;
   // Along the face in (n, ‖t‖, ‖m‖) one direction moves with n; a bound that is not active leaves its pair free.
-  const double mu = face.friction ? set.mu : 0;
-  const double mr = face.rolling ? set.mu_rolling : 0;
+  const bool friction = face.friction || set.mu == 0;
+  const bool rolling = face.rolling || set.mu_rolling == 0;
+  const double mu = friction ? set.mu : 0;
+  const double mr = rolling ? set.mu_rolling : 0;
   const double w = 1 / std::sqrt(1 + mu * mu + mr * mr);
   double* c = write.next();
   c[0] = w;
-  if (face.friction) {
+  if (friction) {
     scale_to(z + 1, 2, t, mu * w, c + 1);
     write.perpendicular(1, 2, z + 1, t, set.mu * face.n / t);
   } else {
     write.identity(1, 2);
   }
-  if (face.rolling) {
+  if (rolling) {
     scale_to(z + 3, 2, m, mr * w, c + 3);
     write.perpendicular(3, 2, z + 3, m, set.mu_rolling * face.n / m);
   } else {
@@ -159,10 +163,10 @@ void project(const ConvexSet& set, const double* z, double* out) {
       if (out != z) std::copy_n(z, set.dim, out);
       return;
     case SetKind::nonnegative:
-      for (int i = 0; i < set.dim; ++i) out[i] = std::max(0.0, z[i]);
+      for (int i = 0; i < set.dim; ++i) out[i] = std::max(z[i], 0.0);  // NaN stays
       return;
     case SetKind::box:
-      for (int i = 0; i < set.dim; ++i) out[i] = std::min(set.hi, std::max(set.lo, z[i]));
+      for (int i = 0; i < set.dim; ++i) out[i] = std::min(std::max(z[i], set.lo), set.hi);
       return;
     case SetKind::cone:
       project_cone(set.mu, set.dim, z, out);
@@ -273,10 +277,9 @@ void project_dual(const SetProduct& K, const Vector& z, Vector& out) {
 double distance(const SetProduct& K, const Vector& z) {
   double sum = 0;
   for (int i = 0; i < K.blocks(); ++i) {
-    const double d = distance(K.sets[i], z.data() + K.start[i]);
-    sum += d * d;
+    sum = std::hypot(sum, distance(K.sets[i], z.data() + K.start[i]));
   }
-  return std::sqrt(sum);
+  return sum;
 }
 
 double support(const SetProduct& K, const Vector& y, double slack) {

@@ -23,6 +23,37 @@ void check_finite(std::string_view name, const char* what, const double* x, std:
   }
 }
 
+void check_finite(std::string_view name, const char* what, const SparseMatrix& A) {
+  for (int c = 0; c < A.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(A, c); it; ++it) {
+      if (!std::isfinite(it.value())) {
+        fail(name, fmt::format("{}, row {}, column {}", what, it.row(), c), fmt::format("{}", it.value()),
+             "a finite number");
+      }
+    }
+  }
+}
+
+// Entries of one row block must stand on separate columns: they are assembled block by block.
+void check_entries(std::string_view name, const BlockRows& J) {
+  for (int i = 0; i < J.blocks(); ++i) {
+    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
+      const auto& a = J.entries[e];
+      const auto where = [&] { return fmt::format("J, row block {}, entry {}", i, e - J.entry_start[i]); };
+      if (a.width < 1 || a.width > max_entry_width || a.column < 0 || a.column + a.width > J.columns) {
+        fail(name, where(), fmt::format("columns {} to {}", a.column, a.column + a.width - 1),
+             fmt::format("1 to {} columns inside 0 to {}", max_entry_width, J.columns - 1));
+      }
+      for (int f = J.entry_start[i]; f < e; ++f) {
+        const auto& b = J.entries[f];
+        if (a.column < b.column + b.width && b.column < a.column + a.width) {
+          fail(name, where(), "columns that another entry of the block has", "separate columns");
+        }
+      }
+    }
+  }
+}
+
 void check_size(std::string_view name, const char* what, Eigen::Index found, Eigen::Index expected) {
   if (found != expected) fail(name, what, fmt::format("{}", found), fmt::format("{}", expected));
 }
@@ -71,13 +102,17 @@ StepProblem local_problem(const SparseMatrix& W, const Vector& q, SetProduct K) 
 
 StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const Vector& f,
                            const Vector& w, SetProduct K) {
+  if (M.rows() != M.cols() || J.cols() != M.cols() || J.rows() != K.rows()) {
+    throw InputError("sizes of M and J",
+                     fmt::format("{} × {} and {} × {}", M.rows(), M.cols(), J.rows(), J.cols()),
+                     fmt::format("M square and J {} × {}", K.rows(), M.cols()));
+  }
   StepProblem p;
   BlockDiagonal blocks;
-  constexpr int largest_body_block = 12;
   // Column ranges that a Jacobian entry may span: the mass blocks where there are any, else three at a time.
   std::vector<int> range_of(M.cols());
   std::vector<int> range_start;
-  if (find_block_diagonal(M, largest_body_block, blocks)) {
+  if (find_block_diagonal(M, max_entry_width, blocks)) {
     range_start = blocks.start;
     p.H = std::move(blocks);
   } else {
@@ -122,8 +157,12 @@ StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const V
 double asymmetry(const SparseMatrix& A) {
   if (A.nonZeros() == 0) return 0;
   const SparseMatrix difference = A - SparseMatrix(A.transpose());
-  const auto largest = [](const SparseMatrix& m) {
-    return m.nonZeros() == 0 ? 0.0 : m.coeffs().abs().maxCoeff();
+  const auto largest = [](const SparseMatrix& m) {  // works on uncompressed matrices too
+    double value = 0;
+    for (int c = 0; c < m.outerSize(); ++c) {
+      for (SparseMatrix::InnerIterator it(m, c); it; ++it) value = std::max(value, std::abs(it.value()));
+    }
+    return value;
   };
   const double size = largest(A);
   return size > 0 ? largest(difference) / size : 0;
@@ -152,12 +191,13 @@ void validate(const StepProblem& p, std::string_view name, double symmetry_toler
            fmt::format("{} as its set", p.K.sets[i].dim));
     }
   }
+  check_entries(name, p.J);
   check_size(name, "rows of E", p.E.rows(), m);
   check_size(name, "columns of E", p.E.cols(), m);
   check_finite(name, "a", p.a.data(), n);
   check_finite(name, "b", p.b.data(), m);
   check_finite(name, "J", p.J.values.data(), p.J.values.size());
-  check_finite(name, "E", p.E.valuePtr(), p.E.nonZeros());
+  check_finite(name, "E", p.E);
 
   const auto check_symmetry = [&](const SparseMatrix& A, const char* what) {
     const double skew = asymmetry(A);
@@ -174,7 +214,7 @@ void validate(const StepProblem& p, std::string_view name, double symmetry_toler
     const auto& sparse = std::get<SparseMatrix>(p.H);
     check_size(name, "rows of H", sparse.rows(), n);
     check_size(name, "columns of H", sparse.cols(), n);
-    check_finite(name, "H", sparse.valuePtr(), sparse.nonZeros());
+    check_finite(name, "H", sparse);
     check_symmetry(sparse, "H");
   }
   check_symmetry(p.E, "E (the Delassus matrix W of a local problem)");

@@ -49,7 +49,7 @@ struct SolveOptions {
   int threads = 1;
   bool record_history = false;
   /// Called now and then during long solves with (iteration, residual).
-  std::function<void(int, double)> on_progress;
+  std::function<void(int, double)> on_progress = {};
 
   // Fixed-point family (recipe 000 §2.8).
   double relaxation = 1.0;         ///< ω of SOR and its kin, in (0, 2)

@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+"""Pictures and the comparison table from the files in bench/results.
+
+usage: plot.py scaling solvers.csv out.svg
+       plot.py profile problems.csv out.svg
+       plot.py peers problems.csv siconos.csv      (a Markdown table on stdout)
+"""
+import csv
+import math
+import sys
+
+import matplotlib
+
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt
+
+# One colour and mark for a solver in all pictures; text stays text, so that the files are small and can be searched.
+ORDER = ['auto', 'prox', 'nsgs', 'nsgs-quartic', 'nsgs-projection', 'sor', 'ssor', 'sor-colour', 'sor-colour x2', 'jacobi', 'spg', 'apgd', 'admm']
+COLOURS = ['#000000', '#d62728', '#1f77b4', '#17becf', '#6baed6', '#2ca02c', '#98df8a', '#8c6d31', '#bd9e39', '#7f7f7f',
+           '#9467bd', '#e377c2', '#ff7f0e']
+MARKS = 'osD^v<>PX*phd'
+plt.rcParams.update({'svg.fonttype': 'none', 'svg.hashsalt': 'urto', 'font.size': 9, 'axes.grid': True, 'grid.alpha': 0.3,
+                     'axes.spines.top': False, 'axes.spines.right': False, 'font.family': 'sans-serif'})
+
+
+def style(name):
+    k = ORDER.index(name) if name in ORDER else len(ORDER) - 1
+    return dict(color=COLOURS[k], marker=MARKS[k], markersize=4, linewidth=1.4)
+
+
+def rows_of(path):
+    with open(path) as f:
+        return list(csv.DictReader(line for line in f if not line.startswith('#')))
+
+
+def number(text):
+    return float(text) if text else math.nan
+
+
+def save(figure, path):
+    figure.savefig(path, bbox_inches='tight', metadata={'Date': None, 'Creator': None} if path.endswith('.svg') else None)
+
+
+def by_rank(names):
+    return sorted(names, key=lambda n: (ORDER.index(n) if n in ORDER else len(ORDER), n))
+
+
+def scaling(source, target):
+    lines = {}
+    for r in rows_of(source):
+        name = r['solver'] if r['threads'] == '1' else '%s x%s' % (r['solver'], r['threads'])
+        lines.setdefault(name, []).append(r)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
+    for name in by_rank(lines):
+        rows = lines[name]
+        n = [int(r['contacts']) for r in rows]
+        cost = [1e6 * number(r['per_iteration_s']) for r in rows]
+        if not all(math.isnan(c) for c in cost):
+            left.loglog(n, cost, **style(name))
+        total = [number(r['total_s']) for r in rows]
+        right.loglog(n, total, label=name, **style(name))
+        missed = [(a, b) for a, b, r in zip(n, total, rows) if r['status'] != 'converged']
+        if missed:
+            right.loglog(*zip(*missed), linestyle='none', marker='o', markersize=9, markerfacecolor='none', color='0.3')
+    bottom = left.get_ylim()[0]
+    sizes = sorted({int(r['contacts']) for rows in lines.values() for r in rows})
+    left.loglog(sizes, [bottom * 0.7 * s / sizes[0] for s in sizes], 'k--', linewidth=0.8)
+    left.annotate('linear', (sizes[-1], bottom * 0.7 * sizes[-1] / sizes[0]), textcoords='offset points', xytext=(-30, -12))
+    left.set(xlabel='contacts', ylabel='one iteration [µs]', title='cost of an iteration')
+    right.set(xlabel='contacts', ylabel='setup and solve [s]', title='time to residual 1e-4 (ringed: not reached)')
+    right.legend(loc='center left', bbox_to_anchor=(1.01, 0.5), frameon=False)
+    figure.tight_layout()
+    save(figure, target)
+
+
+def profile(source, target, tolerance=1e-8):
+    """Dolan and Moré: for each solver the share of problems it solves within a factor tau of the fastest."""
+    rows = rows_of(source)
+    problems = sorted({r['problem'] for r in rows})
+    times = {(r['problem'], r['solver']): number(r['seconds']) for r in rows
+             if float(r['tolerance']) == tolerance and r['reached'] == '1'}
+    fastest = {p: min((t for (q, _), t in times.items() if q == p), default=math.inf) for p in problems}
+    figure, axes = plt.subplots(figsize=(7.5, 4.2))
+    largest = max([t / fastest[p] for (p, _), t in times.items()] + [10.0])
+    for name in by_rank({r['solver'] for r in rows}):
+        ratios = sorted(times[p, name] / fastest[p] for p in problems if (p, name) in times)
+        x = [1.0] + ratios + [largest]
+        y = [0.0] + [(k + 1) / len(problems) for k in range(len(ratios))] + [len(ratios) / len(problems)]
+        axes.step(x, y, where='post', label=name, color=style(name)['color'],
+                  linewidth=2.2 if name == 'auto' else 1.5)
+    axes.set(xscale='log', xlim=(1, largest), ylim=(0, 1.02), xlabel='factor τ of the fastest solver on the problem',
+             ylabel='share of the problems solved', title='%d friction problems to 1e-8, exact friction' % len(problems))
+    axes.legend(loc='center left', bbox_to_anchor=(1.01, 0.5), frameon=False)
+    save(figure, target)
+
+
+def peers(ours, theirs):
+    """Ratio of Siconos' time to ours at equal accuracy, solver family by family; above 1 Urto is faster."""
+    mine = {(r['problem'], r['solver'], float(r['tolerance'])): number(r['seconds']) for r in rows_of(ours) if r['reached'] == '1'}
+    other = {(r['problem'], r['solver'], float(r['tolerance'])): number(r['seconds']) for r in rows_of(theirs) if r['reached'] == '1'}
+    contacts = {r['problem']: r['contacts'] for r in rows_of(ours)}
+    problems = sorted({r['problem'] for r in rows_of(theirs)})
+    solvers, their_solvers = {r['solver'] for r in rows_of(ours)}, {r['solver'] for r in rows_of(theirs)}
+    pairs = [('NSGS / nsgs', {'NSGS'}, {'nsgs'}), ('PROX / prox', {'PROX'}, {'prox'}), ('best / best', their_solvers, solvers)]
+
+    def best(times, p, names, tolerance):
+        return min((times.get((p, s, tolerance), math.inf) for s in names), default=math.inf)
+
+    def show(a, b):
+        if math.isinf(a) and math.isinf(b):
+            return 'neither'
+        if math.isinf(a):
+            return 'only Urto'
+        if math.isinf(b):
+            return 'only Siconos'
+        return '%.2g' % (a / b) if a / b < 100 else '%.0f' % (a / b)
+
+    columns = [(title, a, b, t) for t in (1e-4, 1e-8) for title, a, b in pairs]
+    print('| problem | contacts | ' + ' | '.join('%s, %.0e' % (c[0], c[3]) for c in columns) + ' |')
+    print('|---|---:|' + '---:|' * len(columns))
+    logs = {k: [] for k in range(len(columns))}
+    for p in problems:
+        cells = []
+        for k, (_, a, b, t) in enumerate(columns):
+            x, y = best(other, p, a, t), best(mine, p, b, t)
+            cells.append(show(x, y))
+            if math.isfinite(x) and math.isfinite(y):
+                logs[k].append(math.log(x / y))
+        print('| %s | %s | %s |' % (p, contacts.get(p, ''), ' | '.join(cells)))
+    means = ['**%.2g** (%d)' % (math.exp(sum(v) / len(v)), len(v)) if v else '–' for v in logs.values()]
+    print('| geometric mean (of so many) | | %s |' % ' | '.join(means))
+
+
+if __name__ == '__main__':
+    commands = {'scaling': scaling, 'profile': profile, 'peers': peers}
+    if len(sys.argv) < 4 or sys.argv[1] not in commands:
+        sys.exit(__doc__)
+    commands[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,31 @@
+// The parts of the `urto` command: each subcommand adds itself to the parser and sets the exit code
+// when it has run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+namespace urto::app {
+
+enum ExitCode : int {
+  success = 0,
+  bad_input = 2,      ///< a file, option or problem that cannot be used; nothing was written
+  not_certified = 3,  ///< some solve missed its tolerance
+  interrupted = 130,  ///< Ctrl-C
+};
+
+void add_solve_command(CLI::App& app, int& exit_code);
+void add_generate_command(CLI::App& app, int& exit_code);
+
+/// "urto: error: …" on stderr.
+void print_error(std::string_view message);
+
+/// The candidate that `word` is most likely a slip of; empty when none is near.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+/// " (did you mean 'x'?)", or nothing.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace urto::app

@@ -1,0 +1,131 @@
+#include "urto/problem/problem_file.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/problem/file_formats.h"
+
+namespace urto {
+namespace {
+
+constexpr std::array<std::pair<FileFormat, std::string_view>, 9> format_names = {{
+    {FileFormat::automatic, "auto"},
+    {FileFormat::urto, "urto"},
+    {FileFormat::fclib, "fclib"},
+    {FileFormat::friction_text, "friction"},
+    {FileFormat::rolling_text, "rolling"},
+    {FileFormat::global_text, "global"},
+    {FileFormat::lcp_text, "lcp"},
+    {FileFormat::mlcp_text, "mlcp"},
+    {FileFormat::relay_text, "relay"},
+}};
+
+/// The signature stands at the start, or behind a user block of 512 bytes or a power of two of it
+/// (HDF5 file format, II.A).
+bool has_hdf5_signature(std::ifstream& in, std::uintmax_t size) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  for (std::uintmax_t at = 0; at + signature.size() <= size; at = at == 0 ? 512 : 2 * at) {
+    std::array<char, signature.size()> bytes{};
+    in.clear();
+    in.seekg(static_cast<std::streamoff>(at));
+    if (in.read(bytes.data(), bytes.size()) &&
+        std::string_view(bytes.data(), bytes.size()) == signature) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view to_string(FileFormat format) {
+  for (const auto& [value, name] : format_names) {
+    if (value == format) return name;
+  }
+  return "?";
+}
+
+FileFormat parse_file_format(std::string_view wanted) {
+  std::string names;
+  for (const auto& [value, name] : format_names) {
+    if (name == wanted) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  throw InputError("file format", fmt::format("'{}'", wanted), "one of " + names);
+}
+
+ProblemFile read_problem(const std::filesystem::path& file, FileFormat format) {
+  const std::string name = file.string();
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    throw InputError(name, "no such file", "a problem file");
+  }
+  if (error) throw InputError(name, error.message(), "a readable file");
+  if (!std::filesystem::is_regular_file(status)) {
+    throw InputError(name, std::filesystem::is_directory(status) ? "a directory" : "no plain file",
+                     "a problem file");
+  }
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (error) throw InputError(name, error.message(), "a readable file");
+  if (size == 0) throw InputError(name, "an empty file", "a problem file");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw InputError(name, std::strerror(errno), "a readable file");
+
+  const bool hdf5 = has_hdf5_signature(in, size);
+  const bool wants_hdf5 = format == FileFormat::urto || format == FileFormat::fclib;
+  if (format != FileFormat::automatic && hdf5 != wants_hdf5) {
+    throw InputError(
+        name, hdf5 ? "an HDF5 file" : "a file without the signature of HDF5",
+        fmt::format("the format {}, which is {}", to_string(format), hdf5 ? "text" : "HDF5"));
+  }
+
+  ProblemFile result;
+  if (hdf5) {
+    const Hdf5File hdf5_file = Hdf5File::open(file);
+    const bool ours =
+        format == FileFormat::urto || (format == FileFormat::automatic && hdf5_file.has("/urto"));
+    result = ours ? read_urto(hdf5_file) : read_fclib(hdf5_file);
+  } else {
+    std::string text(size, '\0');
+    in.clear();
+    in.seekg(0);
+    in.read(text.data(), static_cast<std::streamsize>(size));
+    if (in.gcount() != static_cast<std::streamsize>(size)) {
+      throw InputError(name, fmt::format("{} bytes that could be read", in.gcount()),
+                       fmt::format("{}", size));
+    }
+    result = read_text(name, text, format);
+  }
+  std::visit([&](const auto& problem) { validate(problem, name); }, result.problem);
+  return result;
+}
+
+void write_complete(const std::filesystem::path& target,
+                    const std::function<void(const std::filesystem::path& temporary)>& write) {
+  static std::atomic<unsigned> counter = 0;
+  std::filesystem::path temporary = target;
+  temporary += fmt::format(".{}-{}.part", getpid(), counter++);
+  std::error_code error;
+  if (std::filesystem::is_directory(target, error)) {
+    throw InputError(target.string(), "a directory", "the name of a file to write");
+  }
+  try {
+    write(temporary);
+    std::filesystem::rename(temporary, target, error);
+    if (error) throw InputError(target.string(), error.message(), "a file that can be replaced");
+  } catch (...) {
+    std::filesystem::remove(temporary, error);
+    throw;
+  }
+}
+
+}  // namespace urto

@@ -1,0 +1,46 @@
+// The condensed matrix H + Σ_i J_iᵀ D_i J_i with D_i a block of the size of row block i: the Newton matrix of proximal methods and the
+// normal matrix of ADMM. The sparsity pattern, and where each block goes, are found once. Symmetric blocks: Cholesky on the lower
+// triangle; unsymmetric blocks (Alart–Curnier's derivative): LU.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <Eigen/SparseLU>
+
+#include "urto/solver/delassus.h"
+#include "urto/solver/spd_factor.h"
+
+namespace urto {
+
+class CondensedMatrix {
+ public:
+  enum class Symmetry { symmetric, general };
+  CondensedMatrix(const StepProblem& problem, Symmetry symmetry);
+
+  /// `D` holds the blocks one after the other, column-major, block i at offset `block_offset(i)`.
+  int block_offset(int i) const { return offset_[i]; }
+  int block_values() const { return offset_.back(); }
+  /// False if the matrix is not positive definite.
+  bool factorize(const std::vector<double>& D);
+  void solve(const Vector& rhs, Vector& x) const;
+
+ private:
+  bool skip(int e, int f) const {
+    return symmetry_ == Symmetry::symmetric && problem_.J.entries[e].column < problem_.J.entries[f].column;
+  }
+  int first_row(int e, int f, int column) const {
+    return symmetry_ == Symmetry::symmetric && e == f ? column : 0;
+  }
+
+  const StepProblem& problem_;
+  Symmetry symmetry_;
+  std::vector<int> offset_;
+  SparseMatrix matrix_;        ///< the lower triangle, or all of it
+  std::vector<double> mass_;   ///< values of H in the same pattern
+  std::vector<int> target_;    ///< for each (block, entry pair, column): where its run of rows starts in the values
+  SpdFactor factor_;
+  std::unique_ptr<Eigen::SparseLU<SparseMatrix>> lu_;
+};
+
+}  // namespace urto

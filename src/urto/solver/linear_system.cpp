@@ -1,0 +1,77 @@
+#include "urto/solver/linear_system.h"
+
+namespace urto {
+
+void SaddleSystem::apply(const Vector& y, Vector& out) {
+  const StepProblem& p = W_.problem();
+  out.resize(size());
+  x_ = y.head(n_);
+  minus_lambda_ = y.tail(m_);
+  if (n_ > 0) {
+    multiply_mass(p, x_, top_);
+    transpose_multiply_add(p.J, minus_lambda_, top_);
+    out.head(n_) = top_;
+    multiply(p.J, x_, bottom_);
+  } else {
+    bottom_.setZero(m_);
+  }
+  if (W_.compliance().nonZeros() > 0) bottom_.noalias() -= W_.compliance() * minus_lambda_;
+  out.tail(m_) = bottom_;
+}
+
+Vector SaddleSystem::right_hand_side() const {
+  if (n_ == 0) return -W_.q();
+  Vector rhs(size());
+  rhs << W_.problem().a, -W_.problem().b;
+  return rhs;
+}
+
+bool SaddleSystem::observe(int iteration, const Vector& y, Run& run) {
+  const StepProblem& p = W_.problem();
+  run.x = y.head(n_);
+  run.lambda = -y.tail(m_);
+  u_ = n_ > 0 ? p.b : W_.q();
+  double momentum = 0;
+  if (n_ > 0) {
+    multiply(p.J, run.x, bottom_);
+    u_ += bottom_;
+    multiply_mass(p, run.x, top_);
+    const double size = p.a.norm() + top_.norm();
+    top_ -= p.a;
+    minus_lambda_ = -run.lambda;
+    transpose_multiply_add(p.J, minus_lambda_, top_);
+    momentum = size > 0 ? top_.norm() / size : 0;
+  }
+  if (W_.compliance().nonZeros() > 0) u_.noalias() += W_.compliance() * run.lambda;
+  run.iterations = iteration;
+  if (!run.monitor.observe(iteration, run.lambda, u_)) return false;
+  return run.monitor.status() != Status::converged || momentum <= run.monitor.tolerance();
+}
+
+SparseMatrix SaddleSystem::lower_triangle(double relative_shift) const {
+  const StepProblem& p = W_.problem();
+  std::vector<Eigen::Triplet<double>> triplets;
+  const auto add = [&](const SparseMatrix& A, int row, int column, double sign) {
+    for (int c = 0; c < A.outerSize(); ++c) {
+      for (SparseMatrix::InnerIterator it(A, c); it; ++it) {
+        if (row + it.row() >= column + c) triplets.emplace_back(row + it.row(), column + c, sign * it.value());
+      }
+    }
+  };
+  if (n_ > 0) {
+    const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
+    add(blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(p.H), 0, 0, 1);
+    add(to_sparse(p.J), n_, 0, 1);
+  }
+  add(W_.compliance(), n_, n_, -1);
+  for (int i = 0; i < W_.blocks(); ++i) {
+    for (int r = W_.K().start[i]; r < W_.K().start[i + 1]; ++r) {
+      triplets.emplace_back(n_ + r, n_ + r, -relative_shift * W_.mean_diagonal(i));
+    }
+  }
+  SparseMatrix A(size(), size());
+  A.setFromTriplets(triplets.begin(), triplets.end());
+  return A;
+}
+
+}  // namespace urto

@@ -1,0 +1,97 @@
+#include "urto/solver/monitor.h"
+
+#include <array>
+#include <cmath>
+
+namespace urto {
+namespace {
+
+// Stop a little below the tolerance: the certificate recomputes everything and may differ in the last digits.
+constexpr double safety = 0.7;
+
+// λ − Π(λ − ρ û) for one block.
+double natural_map_squared(const ConvexSet& set, const double* lambda, const double* u, double de_saxce_term, double rho) {
+  std::array<double, max_block> z{};
+  std::array<double, max_block> p{};
+  z[0] = lambda[0] - rho * (u[0] + de_saxce_term);
+  for (int k = 1; k < set.dim; ++k) z[k] = lambda[k] - rho * u[k];
+  project(set, z.data(), p.data());
+  double sum = 0;
+  bool inside = true;
+  for (int k = 0; k < set.dim; ++k) inside = inside && p[k] == z[k];
+  for (int k = 0; k < set.dim; ++k) {
+    // Inside the set the map is ρ û itself; the subtraction would lose it beside a large λ.
+    const double e = inside ? rho * (u[k] + (k == 0 ? de_saxce_term : 0)) : lambda[k] - p[k];
+    sum += e * e;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Monitor::Monitor(const Delassus& W, const SolveOptions& options, Friction law, Clock::time_point start)
+    : W_(W), options_(options), law_(law), start_(start), tolerance_(safety * options.tolerance) {
+  double sum = 0;
+  double energy = 0;
+  for (int i = 0; i < W.blocks(); ++i) {
+    const double squared = W.q().segment(W.K().start[i], W.K().sets[i].dim).squaredNorm();
+    sum += squared;
+    energy += W.scale(i) * squared;
+  }
+  norm_q_ = sum > 0 ? std::sqrt(sum) : 1;
+  energy_q_ = energy > 0 ? std::sqrt(energy) : 1;
+  best_ = Vector::Zero(W.rows());
+  if (options.record_history) history_.reserve(1024);
+}
+
+double Monitor::residual(const Vector& lambda, const Vector& u) const {
+  double sum = 0;
+  double energy = 0;
+  for (int i = 0; i < W_.blocks(); ++i) {
+    const ConvexSet& set = W_.K().sets[i];
+    const double* l = lambda.data() + W_.K().start[i];
+    const double* v = u.data() + W_.K().start[i];
+    const double term = law_ == Friction::exact ? de_saxce(set, v) : 0;
+    sum += natural_map_squared(set, l, v, term, 1);
+    energy += natural_map_squared(set, l, v, term, W_.scale(i)) / W_.scale(i);
+  }
+  const double plain = std::sqrt(sum) / norm_q_;
+  const double scaled = std::sqrt(energy) / energy_q_;
+  return std::isnan(plain) || std::isnan(scaled) ? NAN : std::max(plain, scaled);
+}
+
+bool Monitor::out_of_time() const { return seconds() > options_.time_limit; }
+
+double Monitor::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+bool Monitor::observe(int iteration, const Vector& lambda, const Vector& u) {
+  const double r = residual(lambda, u);
+  last_residual_ = r;
+  if (options_.record_history) history_.push_back({offset_ + iteration, seconds(), r});
+  if (options_.on_progress) options_.on_progress(offset_ + iteration, r);
+  if (std::isnan(r)) {
+    status_ = Status::failed;
+    return true;
+  }
+  if (r < best_residual_) {
+    best_residual_ = r;
+    best_ = lambda;
+  }
+  if (r <= tolerance_) {
+    status_ = Status::converged;
+    return true;
+  }
+  if (out_of_time()) {
+    status_ = Status::time_limit;
+    return true;
+  }
+  if (offset_ + iteration >= options_.max_iterations) {
+    status_ = Status::iteration_limit;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace urto

@@ -1,0 +1,56 @@
+// The running stop test that every solver shares: the same two natural-map residuals as the certificate, computed from
+// the u and λ a solver has at hand; keeps the best iterate, the history, and the reason for stopping.
+#pragma once
+
+#include <chrono>
+
+#include "urto/solver/delassus.h"
+#include "urto/solver/solver.h"
+
+namespace urto {
+
+class Monitor {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `law` is the friction law to measure: a convex solver inside the De Saxcé loop is measured against its own, convex, problem.
+  Monitor(const Delassus& W, const SolveOptions& options, Friction law, Clock::time_point start);
+
+  /// Measures the iterate and decides: true when the solver has to stop. u = W λ + q must hold.
+  bool observe(int iteration, const Vector& lambda, const Vector& u);
+  double residual(const Vector& lambda, const Vector& u) const;
+
+  /// Also stop when the residual is below this (an inner solve need not be better than its outer loop).
+  void set_tolerance(double tolerance) { tolerance_ = tolerance; }
+  double tolerance() const { return tolerance_; }
+  void set_law(Friction law) { law_ = law; }
+  void forget_best() { best_residual_ = std::numeric_limits<double>::infinity(); }
+  void set_iteration_offset(int offset) { offset_ = offset; }
+
+  /// √Σ ρ_i‖q_i‖²: what the scaled residual is relative to, the root of an energy.
+  double energy_of_q() const { return energy_q_; }
+  bool out_of_time() const;
+  double seconds() const;
+  double best_residual() const { return best_residual_; }
+  double last_residual() const { return last_residual_; }
+  const Vector& best() const { return best_; }
+  Status status() const { return status_; }
+  void set_status(Status status) { status_ = status; }
+  std::vector<HistoryEntry> take_history() { return std::move(history_); }
+
+ private:
+  const Delassus& W_;
+  const SolveOptions& options_;
+  Friction law_;
+  Clock::time_point start_;
+  double tolerance_;
+  double norm_q_ = 0, energy_q_ = 0;
+  double best_residual_ = std::numeric_limits<double>::infinity();
+  double last_residual_ = std::numeric_limits<double>::infinity();
+  int offset_ = 0;
+  Vector best_;
+  Status status_ = Status::iteration_limit;
+  std::vector<HistoryEntry> history_;
+};
+
+}  // namespace urto

@@ -1,0 +1,220 @@
+#include "urto/solver/newton_system.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "urto/solver/shifted_delassus.h"
+
+namespace urto {
+namespace {
+
+using RowMajorMap =
+    Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
+
+Eigen::Map<const Matrix> left(const Response& r, const SetProduct& K, int i) {
+  return {r.left.data() + r.start[i], K.sets[i].dim, r.rank[i]};
+}
+Eigen::Map<const Matrix> right(const Response& r, const SetProduct& K, int i) {
+  return {r.right.data() + r.start[i], K.sets[i].dim, r.rank[i]};
+}
+
+// One cone of Alart and Curnier. L and R of the sliding branch: the normal column (1, μ t̂) ⊗ (1, 0), and √κ (0, t̂⊥) on both sides with
+// κ = μ z_N/‖z_T‖.
+int differentiate_cone(const ConvexSet& set, const double* z, double* L, double* R) {
+  const int d = set.dim;
+  const double radius = set.mu * z[0];
+  const double t = Eigen::Map<const Vector>(z + 1, d - 1).norm();
+  std::fill_n(L, d * d, 0.0);
+  std::fill_n(R, d * d, 0.0);
+  if (z[0] <= 0) return 0;
+  if (t <= radius) {
+    for (int k = 0; k < d; ++k) L[k * d + k] = R[k * d + k] = 1;
+    return d;
+  }
+  L[0] = R[0] = 1;
+  for (int k = 1; k < d; ++k) L[k] = set.mu * z[k] / t;
+  if (d == 2 || radius <= 0) return 1;
+  const double w = std::sqrt(radius / t);
+  L[d + 1] = R[d + 1] = -w * z[2] / t;
+  L[d + 2] = R[d + 2] = w * z[1] / t;
+  return 2;
+}
+
+bool is_coulomb(const ConvexSet& set) { return set.kind == SetKind::cone && set.dim <= 3; }
+
+}  // namespace
+
+Response::Response(const SetProduct& K) : z(K.rows()), p(K.rows()), rank(K.blocks(), 0) {
+  int total = 0;
+  for (const ConvexSet& set : K.sets) {
+    start.push_back(total);
+    total += set.dim * set.dim;
+  }
+  left.assign(total, 0.0);
+  right.assign(total, 0.0);
+}
+
+void project_response(const SetProduct& K, Response& response) { project(K, response.z, response.p); }
+
+void differentiate_projection(const SetProduct& K, Response& response) {
+  for (int i = 0; i < K.blocks(); ++i) {
+    response.rank[i] =
+        projection_derivative(K.sets[i], response.z.data() + K.start[i], response.left.data() + response.start[i]);
+  }
+  response.right = response.left;
+  response.symmetric = true;
+}
+
+void alart_curnier_response(const SetProduct& K, Response& response) {
+  for (int i = 0; i < K.blocks(); ++i) {
+    const ConvexSet& set = K.sets[i];
+    const double* z = response.z.data() + K.start[i];
+    double* p = response.p.data() + K.start[i];
+    project(set, z, p);
+    if (!is_coulomb(set)) continue;
+    const int t = set.dim - 1;
+    const double normal = std::max(0.0, z[0]);
+    const double length = Eigen::Map<const Vector>(z + 1, t).norm();
+    const double factor = length > set.mu * normal ? set.mu * normal / length : 1;
+    p[0] = normal;
+    for (int k = 1; k <= t; ++k) p[k] = factor * z[k];
+  }
+}
+
+void differentiate_alart_curnier(const SetProduct& K, Response& response) {
+  for (int i = 0; i < K.blocks(); ++i) {
+    const double* z = response.z.data() + K.start[i];
+    double* L = response.left.data() + response.start[i];
+    double* R = response.right.data() + response.start[i];
+    if (is_coulomb(K.sets[i])) {
+      response.rank[i] = differentiate_cone(K.sets[i], z, L, R);
+    } else {
+      response.rank[i] = projection_derivative(K.sets[i], z, L);
+      std::copy_n(L, K.sets[i].dim * response.rank[i], R);
+    }
+  }
+  response.symmetric = false;
+}
+
+NewtonSystem::NewtonSystem(Delassus& W, bool symmetric) : W_(W), symmetric_(symmetric), block_of_(W.rows()) {
+  for (int i = 0; i < W.blocks(); ++i) {
+    std::fill(block_of_.begin() + W.K().start[i], block_of_.begin() + W.K().start[i + 1], i);
+  }
+  if (W.has_mass()) compliance_ = isotropic_compliance(W);
+  if (compliance_) {
+    condensed_ = std::make_unique<CondensedMatrix>(
+        W.problem(), symmetric ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
+    D_.assign(condensed_->block_values(), 0.0);
+  } else {
+    W.matrix();
+  }
+}
+
+void NewtonSystem::apply(const Vector& y, Vector& v) {
+  if (condensed_) {
+    W_.apply_without_compliance(y, v);
+  } else {
+    W_.apply(y, v);
+  }
+}
+
+bool NewtonSystem::factorize(const Response& response, const Vector& A) {
+  if (!condensed_) return factorize_reduced(response, A);
+  const SetProduct& K = W_.K();
+  for (int i = 0; i < K.blocks(); ++i) {
+    const int d = K.sets[i].dim;
+    Eigen::Map<Matrix>(D_.data() + condensed_->block_offset(i), d, d) =
+        left(response, K, i).lazyProduct(right(response, K, i).transpose()) / A[i];
+  }
+  return condensed_->factorize(D_);
+}
+
+// Columns j of I + RᵀW L/A, from row block j of the symmetric W; the lower triangle when L = R. Its pattern follows the ranks of the blocks:
+// the symbolic analysis is kept while they stay.
+bool NewtonSystem::factorize_reduced(const Response& response, const Vector& A) {
+  const SetProduct& K = W_.K();
+  const BlockRows& W = W_.matrix();
+  const bool same_pattern = response.rank == rank_;
+  rank_ = response.rank;
+  start_.assign(1, 0);
+  for (const int r : rank_) start_.push_back(start_.back() + r);
+  const int n = start_.back();
+  if (n == 0) return true;
+  std::vector<int> outer(1, 0);
+  std::vector<int> inner;
+  std::vector<double> values;
+  std::vector<std::pair<int, SmallMatrix>> blocks;
+  for (int j = 0; j < K.blocks(); ++j) {
+    if (rank_[j] == 0) continue;
+    const SmallMatrix Lj = left(response, K, j) / std::sqrt(A[j]);
+    blocks.clear();
+    for (int e = W.entry_start[j]; e < W.entry_start[j + 1]; ++e) {
+      const BlockRows::Entry& entry = W.entries[e];
+      const int i = block_of_[entry.column];
+      if (rank_[i] == 0 || (symmetric_ && i < j)) continue;
+      const RowMajorMap Wji(W.values.data() + entry.offset, K.sets[j].dim, entry.width);
+      const SmallMatrix WL = Wji.transpose().lazyProduct(Lj);
+      blocks.emplace_back(i, right(response, K, i).transpose().lazyProduct(WL) / std::sqrt(A[i]));
+    }
+    for (int c = 0; c < rank_[j]; ++c) {
+      for (const auto& [i, block] : blocks) {
+        for (int r = symmetric_ && i == j ? c : 0; r < rank_[i]; ++r) {
+          inner.push_back(start_[i] + r);
+          values.push_back(block(r, c) + (i == j && r == c ? 1.0 : 0.0));
+        }
+      }
+      outer.push_back(static_cast<int>(inner.size()));
+    }
+  }
+  reduced_ = Eigen::Map<const SparseMatrix>(n, n, static_cast<Eigen::Index>(values.size()), outer.data(), inner.data(),
+                                            values.data());
+  if (symmetric_) {
+    if (!same_pattern) factor_.analyze(reduced_);
+    return factor_.factorize(reduced_);
+  }
+  if (!same_pattern) lu_.analyzePattern(reduced_);
+  lu_.factorize(reduced_);
+  return lu_.info() == Eigen::Success;
+}
+
+bool NewtonSystem::solve(const Response& response, const Vector& A, const Vector& F, Vector& dy, Vector& dv) {
+  const SetProduct& K = W_.K();
+  dy = -F;
+  if (condensed_) {
+    // (H + Jᵀ(D/A)J) w = −JᵀF, dy = −F − (D/A) J w.
+    rhs_.setZero(W_.problem().dofs());
+    transpose_multiply_add(W_.jacobian(), dy, rhs_);
+    condensed_->solve(rhs_, solution_);
+    multiply(W_.jacobian(), solution_, dv);
+    for (int i = 0; i < K.blocks(); ++i) {
+      const int d = K.sets[i].dim;
+      dy.segment(K.start[i], d) -= Eigen::Map<const Matrix>(D_.data() + condensed_->block_offset(i), d, d) *
+                                   dv.segment(K.start[i], d);
+    }
+    return dy.allFinite();
+  }
+  // Woodbury: dy = −F + L A^-½ (I + A^-½ RᵀW L A^-½)⁻¹ A^-½ RᵀW F.
+  W_.apply(dy, dv);
+  if (start_.back() == 0) return dy.allFinite();
+  rhs_.resize(start_.back());
+  for (int i = 0; i < K.blocks(); ++i) {
+    if (rank_[i] == 0) continue;
+    rhs_.segment(start_[i], rank_[i]) =
+        right(response, K, i).transpose() * dv.segment(K.start[i], K.sets[i].dim) / std::sqrt(A[i]);
+  }
+  if (symmetric_) {
+    factor_.solve(rhs_, solution_);
+  } else {
+    solution_ = lu_.solve(rhs_);
+  }
+  for (int i = 0; i < K.blocks(); ++i) {
+    if (rank_[i] == 0) continue;
+    dy.segment(K.start[i], K.sets[i].dim) -=
+        left(response, K, i) * solution_.segment(start_[i], rank_[i]) / std::sqrt(A[i]);
+  }
+  W_.apply(dy, dv);
+  return dy.allFinite();
+}
+
+}  // namespace urto

@@ -1,0 +1,208 @@
+// Proximal point with a semi-smooth Newton inside; the most robust of the solvers here, redundant contacts included.
+//
+// Step k solves the problem with α(λ − λ_k) added to the velocity, α_i = σ tr(W_ii)/d (proximal_subproblem.h). For convex friction each step is a
+// convex problem, and σ falls quickly. For exact friction De Saxcé's term, taken at the current velocity, is frozen during a step: a fixed point
+// around convex problems that converges where the plain loop (lagged_terms.cpp) cycles, because the shift holds each step back; σ is
+// steered by how the residual moves. Near a solution a Newton step on Alart and Curnier's function, which needs no lagging, is tried: it ends the
+// iteration at once where the solution is not degenerate.
+//
+// Cost: a sparse factorisation a Newton step (positive definite; LU for the last kind). Sources: Rockafellar 1976; Acary, Cadoux, Lemaréchal,
+// Malick 2011 (the lagged term); Alart, Curnier 1991 with recipe 003 §5.16–5.17; Acary, Brémond, Huber 2018 (proximal point for friction).
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "urto/solver/method.h"
+#include "urto/solver/proximal_subproblem.h"
+
+namespace urto {
+namespace {
+
+// Shifts σ relative to the mean diagonal of W, hence free of units.
+constexpr double shift_start = 1e-1;       // a first step that Newton always manages
+constexpr double shift_min = 1e-8;         // below, the Newton matrix is too ill-conditioned for a certificate of 1e-8
+constexpr double shift_min_lagged = 1e-7;
+constexpr double shift_max_lagged = 1e-1;
+constexpr double shift_give_up = 1e6;
+constexpr double shift_polish = 1e-6;
+constexpr double polish_below = 1e-2;      // residual from which Newton on the exact law is worth a try
+constexpr int polish_wait_min = 5, polish_wait_max = 80;
+
+bool is_coulomb_cone(const ConvexSet& set) { return set.kind == SetKind::cone && set.dim <= 3; }
+
+// K has a ray d with W d = 0 and q·d < 0: then no velocity meets the constraints. The proximal point runs along such a ray.
+bool runs_along_infeasible_ray(Delassus& W, const Vector& step) {
+  const double size = step.norm();
+  if (!(size > 0) || !std::isfinite(size)) return false;
+  const Vector d = step / size;
+  Vector Wd(d.size());
+  W.apply(d, Wd);
+  Vector projected(d.size());
+  project(W.K(), d, projected);
+  double diagonal = 0;
+  for (int i = 0; i < W.blocks(); ++i) diagonal = std::max(diagonal, W.mean_diagonal(i));
+  return Wd.norm() <= 1e-9 * diagonal && (projected - d).norm() <= 1e-6 && W.q().dot(d) < -1e-9 * W.q().norm();
+}
+
+// Steers σ for exact friction by windows of a few steps. A shift that is too small makes the residual wander, one that is too large makes it creep;
+// a flat residual is creeping too (multipliers moving along a redundant direction).
+class ShiftControl {
+ public:
+  double next(double sigma, double residual) {
+    if (residual > 1.05 * last_) ++rises_;
+    last_ = residual;
+    best_ = std::min(best_, residual);
+    if (++steps_ < window_) return sigma;
+    const double ratio = best_ / best_before_;
+    if (ratio < 0.5 || rises_ == 0) {
+      sigma = std::max(shift_min_lagged, 0.3 * sigma);
+    } else if (ratio > 0.95) {
+      sigma = std::min(shift_max_lagged, 3 * sigma);
+    }
+    best_before_ = std::min(best_before_, best_);
+    best_ = std::numeric_limits<double>::infinity();
+    steps_ = 0;
+    rises_ = 0;
+    window_ = 5;
+    return sigma;
+  }
+
+ private:
+  int window_ = 1;
+  int steps_ = 0;
+  int rises_ = 0;
+  double last_ = 0;
+  double best_ = std::numeric_limits<double>::infinity();
+  double best_before_ = std::numeric_limits<double>::infinity();
+};
+
+// When to try Newton on the exact law: after each tenfold gain, else ever more rarely while it fails.
+class PolishSchedule {
+ public:
+  bool due(int step, double residual) const {
+    return residual < polish_below && (residual < 0.1 * residual_ || step >= next_);
+  }
+  void done(int step, double residual, bool success) {
+    wait_ = success ? polish_wait_min : std::min(polish_wait_max, 2 * wait_);
+    residual_ = success ? std::numeric_limits<double>::infinity() : residual;
+    next_ = step + wait_;
+  }
+
+ private:
+  double residual_ = std::numeric_limits<double>::infinity();
+  int wait_ = polish_wait_min;
+  int next_ = 0;
+};
+
+class ProximalPoint {
+ public:
+  explicit ProximalPoint(Run& run)
+      : run_(run),
+        W_(run.W),
+        exact_(run.options.friction == Friction::exact && W_.K().has_friction()),
+        convex_(W_, Friction::convex),
+        u_(W_.rows()),
+        c_(W_.rows()),
+        skew_(Vector::Zero(W_.rows())),
+        alpha_(W_.blocks()) {
+    if (exact_) coulomb_ = std::make_unique<ProximalSubproblem>(W_, Friction::exact);
+  }
+
+  void solve() {
+    double sigma = shift_start;
+    ShiftControl control;
+    PolishSchedule polishing;
+    while (!measure()) {
+      const double residual = run_.monitor.last_residual();
+      if (exact_ && polishing.due(run_.outer_iterations, residual)) {
+        const bool success = polish(residual);
+        polishing.done(run_.outer_iterations, residual, success);
+        continue;
+      }
+      const Vector before = run_.lambda;
+      const bool converged = lagged_step(sigma);
+      if (run_.outer_iterations % 10 == 0 && runs_along_infeasible_ray(W_, run_.lambda - before)) {
+        run_.monitor.set_status(Status::infeasible);
+        run_.message =
+            "the constraints contradict each other: a combination of them asks for a velocity that does not exist";
+        return;
+      }
+      if (!converged) {
+        sigma *= 5;
+      } else {
+        sigma = exact_ ? control.next(sigma, residual) : std::max(shift_min, 0.2 * sigma);
+      }
+      if (sigma > shift_give_up) {
+        run_.monitor.set_status(Status::failed);
+        run_.message = "Newton does not converge even with a large proximal shift";
+        return;
+      }
+    }
+  }
+
+ private:
+  // u and the lagged skew part at λ.
+  void velocity(const Vector& lambda) {
+    W_.apply(lambda, u_);
+    u_ += W_.q();
+    if (W_.is_symmetric()) return;
+    W_.apply_skew(lambda, skew_);
+    u_ += skew_;
+  }
+  bool measure() {
+    velocity(run_.lambda);
+    return run_.monitor.observe(run_.iterations, run_.lambda, u_);
+  }
+  // Well below what the residual asks for: a Newton step more costs less than a proximal step more.
+  double goal(double residual) const {
+    return 1e-3 * run_.monitor.energy_of_q() * std::max(run_.monitor.tolerance(), std::min(1.0, residual));
+  }
+  ProximalSubproblem::Report run_subproblem(ProximalSubproblem& subproblem, double sigma, double residual) {
+    for (int i = 0; i < W_.blocks(); ++i) alpha_[i] = sigma * W_.mean_diagonal(i);
+    subproblem.set(run_.lambda, alpha_, c_);
+    const auto report = subproblem.solve(goal(residual));
+    ++run_.outer_iterations;
+    run_.iterations += std::max(1, report.iterations);
+    run_.factorizations += report.iterations;
+    return report;
+  }
+  // De Saxcé's term on the blocks that the map of the subproblem does not treat by itself.
+  void set_lagged_terms(bool with_coulomb_cones) {
+    c_ = skew_;
+    for (int i = 0; exact_ && i < W_.blocks(); ++i) {
+      const ConvexSet& set = W_.K().sets[i];
+      if (with_coulomb_cones || !is_coulomb_cone(set)) {
+        c_[W_.K().start[i]] += de_saxce(set, u_.data() + W_.K().start[i]);
+      }
+    }
+  }
+
+  bool lagged_step(double sigma) {
+    set_lagged_terms(true);
+    const auto report = run_subproblem(convex_, sigma, run_.monitor.last_residual());
+    if (report.converged) run_.lambda = convex_.lambda();
+    return report.converged;
+  }
+
+  bool polish(double residual) {
+    set_lagged_terms(false);
+    run_subproblem(*coulomb_, shift_polish, 1e-2 * residual);
+    velocity(coulomb_->lambda());
+    if (!(run_.monitor.residual(coulomb_->lambda(), u_) < 0.3 * residual)) return false;
+    run_.lambda = coulomb_->lambda();
+    return true;
+  }
+
+  Run& run_;
+  Delassus& W_;
+  bool exact_;
+  ProximalSubproblem convex_;
+  std::unique_ptr<ProximalSubproblem> coulomb_;
+  Vector u_, c_, skew_, alpha_;
+};
+
+}  // namespace
+
+void prox_newton(Run& run) { ProximalPoint(run).solve(); }
+
+}  // namespace urto

@@ -1,0 +1,263 @@
+#include "urto/solver/solver.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "urto/error.h"
+#include "urto/solver/method.h"
+
+namespace urto {
+namespace {
+
+struct Registered {
+  SolverInfo info;
+  Method method;
+};
+
+constexpr Capabilities projected{.general_h = true,
+                                 .cones = true,
+                                 .boxes = true,
+                                 .exact_friction = true,
+                                 .convex_friction = true,
+                                 .redundant_rows = true};
+constexpr Capabilities linear{.general_h = true, .redundant_rows = true};
+
+constexpr Capabilities with_threads(Capabilities c) {
+  c.threads = true;
+  return c;
+}
+constexpr Capabilities exact_only(Capabilities c) {
+  c.convex_friction = false;
+  return c;
+}
+
+// The order of the documentation. "auto" comes first and has no method of its own.
+const std::array<Registered, 15>& registry() {
+  static const std::array<Registered, 15> all{{
+      {{"auto", "picks a solver and escalates until the certificate holds", projected}, nullptr},
+      {{"jacobi", "projected Jacobi", projected}, jacobi},
+      {{"sor", "projected successive over-relaxation", projected}, sor},
+      {{"ssor", "symmetric projected SOR", projected}, symmetric_sor},
+      {{"sor-colour", "SOR by graph colouring, multi-threaded, deterministic", with_threads(projected)}, coloured_sor},
+      {{"nsgs", "Gauss–Seidel, local Newton (Alart–Curnier) with fallbacks", projected}, nsgs_alart_curnier},
+      {{"nsgs-quartic", "Gauss–Seidel, local closed form (quartic)", exact_only(projected)}, nsgs_quartic},
+      {{"nsgs-projection", "Gauss–Seidel, local projection fixed point", projected}, nsgs_projection},
+      {{"spg", "spectral projected gradient, preconditioned, with fallback", projected}, spg},
+      {{"apgd", "accelerated projected gradient with restart", projected}, apgd},
+      {{"admm", "alternating directions, adaptive penalty, cached factor", projected}, admm},
+      {{"prox", "proximal point with semi-smooth Newton", projected}, prox_newton},
+      {{"minres", "minimal residual on the saddle point (joints only)", linear}, minres},
+      {{"cg", "conjugate gradients on the Delassus system (joints only)", linear}, conjugate_gradient},
+      {{"ldlt", "sparse direct LDLᵀ of the saddle point (joints only)", linear}, direct_ldlt},
+  }};
+  return all;
+}
+
+const Registered& find_solver(const std::string& name) {
+  for (const Registered& entry : registry()) {
+    if (entry.info.name == name) return entry;
+  }
+  std::vector<std::string_view> names;
+  for (const Registered& entry : registry()) names.push_back(entry.info.name);
+  throw InputError("solver", fmt::format("'{}'", name), fmt::format("one of {}", fmt::join(names, ", ")));
+}
+
+std::string solvers_that(bool Capabilities::*can) {
+  std::vector<std::string_view> names;
+  for (const Registered& entry : registry()) {
+    if (entry.info.can.*can) names.push_back(entry.info.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_capabilities(const SolverInfo& info, const StepProblem& p, const SolveOptions& options) {
+  const auto refuse = [&](const char* what, bool Capabilities::*can) {
+    throw InputError(fmt::format("solver '{}' cannot treat {}; these can: {}", info.name, what, solvers_that(can)));
+  };
+  bool unilateral = false;
+  bool boxes = false;
+  for (const ConvexSet& set : p.K.sets) {
+    unilateral = unilateral || set.has_friction() || set.kind == SetKind::nonnegative;
+    boxes = boxes || set.kind == SetKind::box;
+  }
+  if (unilateral && !info.can.cones) refuse("contacts (friction or unilateral rows)", &Capabilities::cones);
+  if (boxes && !info.can.boxes) refuse("two-sided bounds", &Capabilities::boxes);
+  if (p.K.has_friction()) {
+    if (options.friction == Friction::exact && !info.can.exact_friction) {
+      refuse("exact Coulomb friction", &Capabilities::exact_friction);
+    }
+    if (options.friction == Friction::convex && !info.can.convex_friction) {
+      refuse("convex friction", &Capabilities::convex_friction);
+    }
+  }
+  if (!info.can.general_h && std::holds_alternative<SparseMatrix>(p.H) && p.dofs() > 0) {
+    refuse("a general matrix H", &Capabilities::general_h);
+  }
+}
+
+void check_options(const SolveOptions& o) {
+  const auto check = [](bool good, const char* name, double found, const char* expected) {
+    if (!good) throw InputError(fmt::format("option {}", name), fmt::format("{}", found), expected);
+  };
+  check(o.tolerance > 0 && std::isfinite(o.tolerance), "tolerance", o.tolerance, "a positive number");
+  check(o.max_iterations >= 0, "max_iterations", o.max_iterations, "zero or more");
+  check(o.time_limit > 0, "time_limit", o.time_limit, "a positive number of seconds");
+  check(o.threads >= 1 && o.threads <= 1024, "threads", o.threads, "1 to 1024");
+  check(o.relaxation > 0 && o.relaxation < 2, "relaxation", o.relaxation, "a number in (0, 2)");
+  check(o.jacobi_relaxation > 0 && o.jacobi_relaxation < 2, "jacobi_relaxation", o.jacobi_relaxation,
+        "a number in (0, 2)");
+  check(o.sharpness > 0 && o.sharpness <= 1, "sharpness", o.sharpness, "a number in (0, 1]");
+}
+
+double seconds_since(Monitor::Clock::time_point start) {
+  return std::chrono::duration<double>(Monitor::Clock::now() - start).count();
+}
+
+// Runs one method and certifies its result.
+Solution run_method(const Registered& entry, const StepProblem& problem, Delassus& W, const SolveOptions& options,
+                    const Vector& start_lambda, Monitor::Clock::time_point start) {
+  Solution solution;
+  solution.solver = entry.info.name;
+  const auto begin = Monitor::Clock::now();
+  Monitor monitor(W, options, options.friction, start);
+  Run run{.W = W, .options = options, .monitor = monitor, .lambda = start_lambda};
+  entry.method(run);
+  solution.timings.solve = seconds_since(begin);
+
+  // The best iterate, where the method has not ended on it.
+  const bool own_x = run.x.size() == problem.dofs() && problem.dofs() > 0 && monitor.status() == Status::converged;
+  solution.lambda =
+      monitor.best_residual() < std::numeric_limits<double>::infinity() ? monitor.best() : run.lambda;
+  const auto certify_begin = Monitor::Clock::now();
+  if (own_x) {
+    solution.x = run.x;
+  } else {
+    W.recover(solution.lambda, solution.x);
+  }
+  multiply(problem.J, solution.x, solution.u);
+  solution.u += problem.E * solution.lambda + problem.b;
+  solution.certificate = certify(problem, solution.x, solution.lambda, options.friction);
+  solution.timings.certify = seconds_since(certify_begin);
+
+  solution.status = monitor.status();
+  solution.message = run.message;
+  if (solution.certificate.meets(options.tolerance)) {
+    solution.status = Status::converged;
+  } else if (solution.status == Status::converged) {
+    solution.status = Status::not_certified;
+    solution.message = "the solver's own test passed, but the certificate does not meet the tolerance";
+  }
+  solution.iterations = run.iterations;
+  solution.outer_iterations = run.outer_iterations;
+  solution.factorizations = run.factorizations;
+  solution.history = monitor.take_history();
+  return solution;
+}
+
+void accumulate(Solution& total, Solution&& next) {
+  const double solve = total.timings.solve + next.timings.solve;
+  const double certified = total.timings.certify + next.timings.certify;
+  const int iterations = total.iterations + next.iterations;
+  const int outer = total.outer_iterations + next.outer_iterations;
+  const int factorizations = total.factorizations + next.factorizations;
+  std::vector<HistoryEntry> history = std::move(total.history);
+  for (HistoryEntry entry : next.history) {
+    entry.iteration += total.iterations;
+    history.push_back(entry);
+  }
+  const bool better = !(total.certificate.residual() <= next.certificate.residual());
+  const std::string path = total.solver.empty() ? next.solver : total.solver + "+" + next.solver;
+  if (better || next.status == Status::infeasible) total = std::move(next);
+  total.solver = path;
+  total.timings.solve = solve;
+  total.timings.certify = certified;
+  total.iterations = iterations;
+  total.outer_iterations = outer;
+  total.factorizations = factorizations;
+  total.history = std::move(history);
+}
+
+// Gauss–Seidel is fastest on easy problems and shows within some sweeps whether this is one; the proximal Newton method is safest; what
+// neither solves goes once more to a long Gauss–Seidel from the best point found.
+Solution solve_automatically(const StepProblem& problem, Delassus& W, const SolveOptions& options, const Vector& start_lambda,
+                             Monitor::Clock::time_point start) {
+  struct Attempt {
+    const char* name;
+    int iterations;
+  };
+  constexpr int probe_sweeps = 60;
+  const std::vector<Attempt> plan =
+      problem.K.is_linear()
+          ? std::vector<Attempt>{{"ldlt", options.max_iterations}, {"cg", options.max_iterations}}
+          : std::vector<Attempt>{{"nsgs", std::min(probe_sweeps, options.max_iterations)},
+                                 {"prox", options.max_iterations},
+                                 {"nsgs", options.max_iterations}};
+  Solution best;
+  best.certificate.natural_map = std::numeric_limits<double>::infinity();
+  Vector lambda = start_lambda;
+  for (const Attempt& attempt : plan) {
+    SolveOptions o = options;
+    o.max_iterations = attempt.iterations;
+    accumulate(best, run_method(find_solver(attempt.name), problem, W, o, lambda, start));
+    if (best.status == Status::converged || best.status == Status::infeasible || seconds_since(start) > options.time_limit) {
+      break;
+    }
+    lambda = best.lambda;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::converged:
+      return "converged";
+    case Status::iteration_limit:
+      return "iteration limit";
+    case Status::time_limit:
+      return "time limit";
+    case Status::stalled:
+      return "stalled";
+    case Status::infeasible:
+      return "infeasible";
+    case Status::not_certified:
+      return "not certified";
+    case Status::failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+std::span<const SolverInfo> solvers() {
+  static const std::vector<SolverInfo> infos = [] {
+    std::vector<SolverInfo> list;
+    for (const Registered& entry : registry()) list.push_back(entry.info);
+    return list;
+  }();
+  return infos;
+}
+
+Solution solve(const StepProblem& problem, const SolveOptions& options, const Vector* warm_start) {
+  const auto start = Monitor::Clock::now();
+  const Registered& entry = find_solver(options.solver);
+  check_options(options);
+  check_capabilities(entry.info, problem, options);
+  if (warm_start != nullptr && warm_start->size() != problem.rows()) {
+    throw InputError("warm start", fmt::format("{} values", warm_start->size()), fmt::format("{}", problem.rows()));
+  }
+  Delassus W(problem);
+  Vector lambda = warm_start != nullptr && warm_start->allFinite() ? *warm_start : Vector::Zero(problem.rows());
+  project(problem.K, lambda, lambda);
+  const double setup = seconds_since(start);
+  Solution solution = entry.method == nullptr ? solve_automatically(problem, W, options, lambda, start)
+                                              : run_method(entry, problem, W, options, lambda, start);
+  solution.timings.setup = setup;
+  return solution;
+}
+
+}  // namespace urto

@@ -1,0 +1,33 @@
+// Cholesky factorisation of a sparse symmetric positive definite matrix, with the symbolic analysis kept while the pattern
+// stays. Large matrices go to CHOLMOD's supernodal code where it is built in (URTO_WITH_CHOLMOD), others to Eigen's
+// simplicial one, whose smaller overhead wins below a few hundred rows.
+#pragma once
+
+#include <memory>
+
+#include "urto/math/types.h"
+
+namespace urto {
+
+class SpdFactor {
+ public:
+  SpdFactor();
+  ~SpdFactor();
+  SpdFactor(SpdFactor&&) noexcept;
+  SpdFactor& operator=(SpdFactor&&) noexcept;
+
+  /// Keeps the ordering and symbolic factor of this pattern; only the lower triangle is read.
+  void analyze(const SparseMatrix& lower);
+  /// False if the matrix is not positive definite.
+  bool factorize(const SparseMatrix& lower);
+  void solve(const Vector& rhs, Vector& x) const;
+  Matrix solve(const Matrix& rhs) const;
+
+  static bool has_cholmod();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace urto

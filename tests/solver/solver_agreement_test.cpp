@@ -1,0 +1,201 @@
+// Different solvers on the same problem: velocities and objectives are unique for the convex law and must agree; forces of redundant contacts
+// are not and may not (recipe 000 T5).
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "urto/problem/generate.h"
+#include "urto/solver/solver.h"
+
+namespace urto {
+namespace {
+
+StepProblem badly_scaled() { return sphere_packing({.contacts = 40, .mu = 0.4, .mass_ratio = 1e6, .step = 1e-3}); }
+StepProblem random_regular() { return random_local({.contacts = 15, .mu = 0.6, .conditioning = 50, .seed = 3}); }
+StepProblem random_redundant() {
+  return random_local({.contacts = 15, .rank_deficiency = 0.4, .mu = 0.6, .conditioning = 50, .seed = 4});
+}
+StepProblem redundant_stack() { return box_stack({.levels = 2, .mu = 0.4, .push = 0.1}); }
+StepProblem stiff() { return stiff_lattice({.nx = 3, .ny = 3, .nz = 2, .stiffness = 1e4}); }
+StepProblem mixed() { return joint_contact_mix({.bodies = 3}); }
+StepProblem packing() { return sphere_packing({.contacts = 80, .mu = 0.3, .step = 1e-3}); }
+
+class SolverAgreement : public testing::TestWithParam<StepProblem (*)()> {};
+
+// ‖u_a − u_b‖ relative to ‖q‖ of the free motion, from the problem itself.
+double free_velocity_norm(const StepProblem& p) {
+  const Solution free = solve(p, {.solver = "sor", .max_iterations = 0});
+  return free.u.norm();
+}
+
+TEST_P(SolverAgreement, VelocitiesOfTheConvexProblemAgree) {
+  const StepProblem p = GetParam()();
+  constexpr double tolerance = 1e-7;
+  const Solution reference = solve(p, {.solver = "prox", .tolerance = 1e-11, .friction = Friction::convex});
+  ASSERT_LT(reference.certificate.residual(), 1e-9) << reference.message;
+  const double size = free_velocity_norm(p);
+  int solved = 0;
+  for (const SolverInfo& info : solvers()) {
+    if (!info.can.cones || !info.can.convex_friction) continue;
+    const Solution s = solve(p, {.solver = std::string(info.name),
+                                 .tolerance = tolerance,
+                                 .max_iterations = 50000,
+                                 .time_limit = 4,
+                                 .friction = Friction::convex});
+    if (s.status != Status::converged) {
+      EXPECT_GT(s.certificate.residual(), tolerance) << info.name << " met the tolerance but did not say so";
+      continue;
+    }
+    ++solved;
+    // Velocities depend on the residual through the conditioning of the kept motion; ten times the tolerance is the bound of issue 2.
+    EXPECT_LT((s.u - reference.u).norm(), 10 * tolerance * size) << info.name;
+    EXPECT_NEAR(s.certificate.objective, reference.certificate.objective,
+                10 * tolerance * (1 + std::abs(reference.certificate.objective)))
+        << info.name;
+  }
+  EXPECT_GE(solved, 5);
+}
+
+std::string problem_name(const testing::TestParamInfo<StepProblem (*)()>& p) {
+  static const char* names[] = {"RandomRegular", "RandomRedundant",     "RedundantStack", "MassRatioMillion",
+                                "StiffnessInH",  "JointsBoxesContacts", "Packing"};
+  return names[p.index];
+}
+INSTANTIATE_TEST_SUITE_P(Problems, SolverAgreement,
+                         testing::Values(random_regular, random_redundant, redundant_stack, badly_scaled, stiff, mixed,
+                                         packing),
+                         problem_name);
+
+class ExactFriction : public testing::TestWithParam<const char*> {};
+
+TEST_P(ExactFriction, EverySolverStopsASlidingMassWithoutLiftingIt) {
+  // Recipe 000 T3 with De Saxcé's term: gap stays closed, u_T falls by μ g h.
+  const StepProblem p = sliding_mass();
+  const Solution s = solve(p, {.solver = GetParam(), .tolerance = 1e-10});
+  ASSERT_EQ(s.status, Status::converged) << s.message;
+  EXPECT_NEAR(s.x[2], 0, 1e-9);
+  EXPECT_NEAR(s.x[0], 2 - 0.3 * 9.81 * 0.01, 1e-9);
+  EXPECT_NEAR(s.lambda[0], 9.81 * 0.01, 1e-9);
+}
+
+TEST_P(ExactFriction, EverySolverAgreesOnAStiffBlockWithSlip) {
+  const StepProblem p = stiff();
+  const Solution reference = solve(p, {.solver = "prox", .tolerance = 1e-11});
+  ASSERT_EQ(reference.status, Status::converged) << reference.message;
+  const Solution s = solve(p, {.solver = GetParam(), .tolerance = 1e-7, .max_iterations = 100000, .time_limit = 10});
+  ASSERT_EQ(s.status, Status::converged) << s.message << " " << s.certificate.residual();
+  EXPECT_LT((s.u - reference.u).norm(), 1e-6 * free_velocity_norm(p));
+}
+
+std::string solver_name(const testing::TestParamInfo<const char*>& p) {
+  std::string name = p.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Solvers, ExactFriction,
+                         testing::Values("auto", "jacobi", "sor", "ssor", "sor-colour", "nsgs", "nsgs-quartic",
+                                         "nsgs-projection", "spg", "apgd", "admm", "prox"),
+                         solver_name);
+
+TEST(Redundancy, ForcesOfABrickDifferButItsVelocityDoesNot) {
+  // Recipe 000 T5: three cubes, f = −0.0144835331 at the solution, base forces depend on the start.
+  const StepProblem p = box_stack({.levels = 3, .mu = 0.4, .push = 0.1});
+  const SolveOptions options{.solver = "prox", .tolerance = 1e-10, .friction = Friction::convex};
+  const Solution a = solve(p, options);
+  Vector start = Vector::LinSpaced(p.rows(), 0, 0.3);
+  const Solution b = solve(p, {.solver = "spg", .tolerance = 1e-9, .max_iterations = 100000, .friction = Friction::convex},
+                           &start);
+  ASSERT_EQ(a.status, Status::converged);
+  ASSERT_EQ(b.status, Status::converged);
+  EXPECT_LT((a.x - b.x).norm(), 1e-8);
+  EXPECT_GT((a.lambda - b.lambda).norm(), 1e-3);
+  // The dual objective ½λᵀWλ + qᵀλ of T5 is the primal of ours up to the free motion's: f = −½ xᵀH x + … at rest x = 0.
+  EXPECT_LT(a.x.norm(), 1e-8);
+}
+
+TEST(Infeasible, ContradictoryGapsAreRecognisedAndNeverCertified) {
+  for (const double mu : {0.0, 0.5}) {
+    const StepProblem p = infeasible_gap(mu);
+    for (const SolverInfo& info : solvers()) {
+      if (!info.can.cones) continue;
+      if (mu > 0 && !info.can.exact_friction) continue;
+      const Solution s = solve(p, {.solver = std::string(info.name), .max_iterations = 2000, .time_limit = 2});
+      EXPECT_NE(s.status, Status::converged) << info.name;
+      EXPECT_GT(s.certificate.residual(), 1e-3) << info.name;
+    }
+    EXPECT_EQ(solve(p, {.solver = "prox"}).status, Status::infeasible);
+    EXPECT_EQ(solve(p).status, Status::infeasible);
+  }
+}
+
+TEST(Linear, JointsOnlySolversAgree) {
+  const StepProblem p = chain({.links = 20, .mass_ratio = 100});
+  const Solution direct = solve(p, {.solver = "ldlt", .tolerance = 1e-12});
+  ASSERT_EQ(direct.status, Status::converged) << direct.certificate.residual();
+  for (const char* name : {"minres", "cg", "prox", "sor", "admm"}) {
+    const Solution s = solve(p, {.solver = name, .tolerance = 1e-8, .max_iterations = 200000, .time_limit = 20});
+    ASSERT_EQ(s.status, Status::converged) << name << " " << s.certificate.residual();
+    EXPECT_LT((s.x - direct.x).norm(), 1e-7 * (1 + direct.x.norm())) << name;
+  }
+}
+
+TEST(Linear, DuplicatedJointChangesNoVelocity) {
+  // Every row twice: LICQ fails, the multipliers are not unique (recipe 000 checklist 60).
+  const StepProblem once = chain({.links = 8});
+  StepProblem twice = once;
+  for (int i = 0; i < once.blocks(); ++i) {
+    twice.J.add_block(once.J.height(i));
+    for (int e = once.J.entry_start[i]; e < once.J.entry_start[i + 1]; ++e) {
+      const auto& entry = once.J.entries[e];
+      const Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> block(
+          once.J.values.data() + entry.offset, once.J.height(i), entry.width);
+      twice.J.add_entry(entry.column, block);
+    }
+    twice.K.push_back(once.K.sets[i]);
+  }
+  twice.b.resize(2 * once.rows());
+  twice.b << once.b, once.b;
+  twice.E = SparseMatrix(2 * once.rows(), 2 * once.rows());
+  validate(twice, "duplicated chain");
+  const Solution reference = solve(once, {.solver = "ldlt", .tolerance = 1e-12});
+  for (const char* name : {"ldlt", "minres", "cg", "prox"}) {
+    const Solution s = solve(twice, {.solver = name, .tolerance = 1e-9, .max_iterations = 100000});
+    ASSERT_EQ(s.status, Status::converged) << name << " " << s.certificate.residual();
+    EXPECT_LT((s.x - reference.x).norm(), 1e-8 * (1 + reference.x.norm())) << name;
+  }
+}
+
+TEST(Compliance, SoftContactYieldsByItsCompliance) {
+  // u = x + e λ: resting under gravity, the compliant contact sinks at the velocity that gives λ = m g h.
+  StepProblem p = sliding_mass({.velocity = 0});
+  const double e = 0.5;
+  for (int r = 0; r < 3; ++r) p.E.insert(r, r) = e;
+  p.E.makeCompressed();
+  // m(v + g h) = λ and v + e λ = 0.
+  const double lambda = 9.81 * 0.01 / (1 + e);
+  for (const SolverInfo& info : solvers()) {
+    if (!info.can.cones) continue;
+    const Solution s = solve(p, {.solver = std::string(info.name), .tolerance = 1e-10, .max_iterations = 100000});
+    ASSERT_EQ(s.status, Status::converged) << info.name << " " << s.message;
+    EXPECT_NEAR(s.lambda[0], lambda, 1e-9) << info.name;
+    EXPECT_NEAR(s.x[2], -e * lambda, 1e-9) << info.name;
+  }
+}
+
+TEST(EmptyProblem, WithoutAnyRowsEverySolverReturnsTheFreeMotion) {
+  StepProblem p = sliding_mass();
+  p.J = {};
+  p.J.columns = 3;
+  p.K = {};
+  p.b.resize(0);
+  p.E.resize(0, 0);
+  for (const SolverInfo& info : solvers()) {
+    const Solution s = solve(p, {.solver = std::string(info.name)});
+    EXPECT_EQ(s.status, Status::converged) << info.name << " " << s.message;
+    EXPECT_NEAR(s.x[2], -9.81 * 0.01, 1e-15) << info.name;
+  }
+}
+
+}  // namespace
+}  // namespace urto
