@@ -239,24 +239,38 @@ std::string report(const std::vector<Row>& rows, const std::vector<ProblemName>&
   return text;
 }
 
-int run(const Settings& settings) {
-  std::vector<Row> rows;
-  std::vector<ProblemName> problems;
+struct FrictionProblem {
+  fs::path file;
+  StepProblem problem;
+};
+
+// All files are read before any is solved: a bad one should not end a run of an hour.
+std::vector<FrictionProblem> read_all(const Settings& settings) {
+  std::vector<FrictionProblem> all;
   for (const fs::path& file : problem_files(settings.inputs)) {
-    const ProblemFile data = read_problem(file);
-    const auto* problem = std::get_if<StepProblem>(&data.problem);
+    ProblemFile data = read_problem(file);
+    auto* problem = std::get_if<StepProblem>(&data.problem);
     if (!problem || !problem->K.has_friction()) {
       fmt::print(stderr, "{}: no friction in it, left out\n", file.filename().string());
       continue;
     }
-    const auto same_name = [&](const ProblemName& p) { return p.file == file.filename().string(); };
-    if (std::any_of(problems.begin(), problems.end(), same_name)) {
+    if (!all.empty() && all.back().file.filename() == file.filename()) {
       throw InputError(fmt::format("{}: two files have this name", file.filename().string()));
     }
-    problems.push_back({file.filename().string(), problem->contacts(), problem->dofs()});
+    all.push_back({file, std::move(*problem)});
+  }
+  if (all.empty()) throw InputError("no friction problems among the files");
+  return all;
+}
+
+int run(const Settings& settings) {
+  std::vector<Row> rows;
+  std::vector<ProblemName> problems;
+  for (const auto& [file, problem] : read_all(settings)) {
+    problems.push_back({file.filename().string(), problem.contacts(), problem.dofs()});
     for (const std::string& solver : settings.solvers) {
       for (const double tolerance : settings.tolerances) {
-        const Row& r = rows.emplace_back(measure(file, *problem, solver, tolerance, settings));
+        const Row& r = rows.emplace_back(measure(file, problem, solver, tolerance, settings));
         fmt::print(stderr, "{:<44}{:>6} {:<16}{:>7.0e}{:>12}  {:.1e} {}\n", r.file, r.contacts,
                    r.solver, tolerance, format_seconds(r.seconds), r.residual, r.status);
         if (!r.reached) break;
@@ -265,7 +279,6 @@ int run(const Settings& settings) {
     // After each problem: what an interrupted run has measured is not lost.
     if (!settings.csv.empty()) bench::write_text(settings.csv, csv_text(rows));
   }
-  if (problems.empty()) throw InputError("no friction problems among the files");
   const std::string text = report(rows, problems, settings);
   fmt::print("{}", text);
   if (!settings.markdown.empty()) bench::write_text(settings.markdown, text);

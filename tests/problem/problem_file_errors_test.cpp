@@ -210,7 +210,7 @@ TEST_F(BadProblemFileTest, FclibValues) {
   x[1] = 7;
   expect_fclib_error(numbers("/fclib_local/W/x", x), "W", "an asymmetry of 0.857", "symmetric");
   x[1] = infinity;
-  expect_fclib_error(numbers("/fclib_local/W/x", x), "E, value 1", "inf", "finite");
+  expect_fclib_error(numbers("/fclib_local/W/x", x), "E, row 1, column 0", "inf", "finite");
 }
 
 TEST_F(BadProblemFileTest, OwnFormat) {

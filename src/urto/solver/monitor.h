@@ -21,10 +21,12 @@ class Monitor {
   double residual(const Vector& lambda, const Vector& u) const;
 
   /// Also stop when the residual is below this (an inner solve need not be better than its outer loop).
-  void set_tolerance(double tolerance) { tolerance_ = tolerance; }
+  void set_tolerance(double tolerance) { tolerance_ = enough_ = tolerance; }
   double tolerance() const { return tolerance_; }
-  void set_law(Friction law) { law_ = law; }
-  void forget_best() { best_residual_ = std::numeric_limits<double>::infinity(); }
+  void forget_best() {
+    best_residual_ = std::numeric_limits<double>::infinity();
+    met_at_ = -1;
+  }
   void set_iteration_offset(int offset) { offset_ = offset; }
 
   /// √Σ ρ_i‖q_i‖²: what the scaled residual is relative to, the root of an energy.
@@ -43,7 +45,8 @@ class Monitor {
   const SolveOptions& options_;
   Friction law_;
   Clock::time_point start_;
-  double tolerance_;
+  double tolerance_, enough_;
+  int met_at_ = -1;  ///< iteration at which `enough_` was met
   double norm_q_ = 0, energy_q_ = 0;
   double best_residual_ = std::numeric_limits<double>::infinity();
   double last_residual_ = std::numeric_limits<double>::infinity();

@@ -20,13 +20,16 @@ namespace {
 
 // Shifts σ relative to the mean diagonal of W, hence free of units.
 constexpr double shift_start = 1e-1;       // a first step that Newton always manages
-constexpr double shift_min = 1e-8;         // below, the Newton matrix is too ill-conditioned for a certificate of 1e-8
-constexpr double shift_min_lagged = 1e-7;
 constexpr double shift_max_lagged = 1e-1;
 constexpr double shift_give_up = 1e6;
 constexpr double shift_polish = 1e-6;
 constexpr double polish_below = 1e-2;      // residual from which Newton on the exact law is worth a try
 constexpr int polish_wait_min = 5, polish_wait_max = 80;
+
+// The multipliers are recovered as (αλ_k − v)/A: rounding of the velocity v is magnified by 1/σ, and must stay below the tolerance.
+double smallest_shift(double tolerance) {
+  return std::clamp(50 * std::numeric_limits<double>::epsilon() / tolerance, 1e-7, 1e-2);
+}
 
 bool is_coulomb_cone(const ConvexSet& set) { return set.kind == SetKind::cone && set.dim <= 3; }
 
@@ -44,34 +47,38 @@ bool runs_along_infeasible_ray(Delassus& W, const Vector& step) {
   return Wd.norm() <= 1e-9 * diagonal && (projected - d).norm() <= 1e-6 && W.q().dot(d) < -1e-9 * W.q().norm();
 }
 
-// Steers σ for exact friction by windows of a few steps. A shift that is too small makes the residual wander, one that is too large makes it creep;
-// a flat residual is creeping too (multipliers moving along a redundant direction).
+// Steers σ by windows of a few steps. A shift that is too small makes the residual wander (De Saxcé's term overshoots, or rounding shows), one that
+// is too large makes it creep; a flat residual is creeping too (multipliers moving along a redundant direction). A shift that works is kept.
 class ShiftControl {
  public:
+  ShiftControl(double smallest, bool exact) : smallest_(smallest), fast_(exact ? 0 : 0.1), exact_(exact) {}
+
   double next(double sigma, double residual) {
     if (residual > 1.05 * last_) ++rises_;
     last_ = residual;
     best_ = std::min(best_, residual);
     if (++steps_ < window_) return sigma;
     const double ratio = best_ / best_before_;
-    if (ratio < 0.5 || rises_ == 0) {
-      sigma = std::max(shift_min_lagged, 0.3 * sigma);
+    if (ratio > fast_ && (ratio < 0.5 || rises_ == 0)) {
+      sigma = std::max(smallest_, 0.3 * sigma);
     } else if (ratio > 0.95) {
       sigma = std::min(shift_max_lagged, 3 * sigma);
     }
+    if (exact_ || rises_ > 0) window_ = 5;
     best_before_ = std::min(best_before_, best_);
     best_ = std::numeric_limits<double>::infinity();
     steps_ = 0;
     rises_ = 0;
-    window_ = 5;
     return sigma;
   }
 
  private:
+  double smallest_, fast_;
+  bool exact_;
   int window_ = 1;
   int steps_ = 0;
   int rises_ = 0;
-  double last_ = 0;
+  double last_ = std::numeric_limits<double>::infinity();
   double best_ = std::numeric_limits<double>::infinity();
   double best_before_ = std::numeric_limits<double>::infinity();
 };
@@ -110,7 +117,8 @@ class ProximalPoint {
 
   void solve() {
     double sigma = shift_start;
-    ShiftControl control;
+    const double smallest = smallest_shift(run_.options.tolerance);
+    ShiftControl control(smallest, exact_);
     PolishSchedule polishing;
     while (!measure()) {
       const double residual = run_.monitor.last_residual();
@@ -127,11 +135,7 @@ class ProximalPoint {
             "the constraints contradict each other: a combination of them asks for a velocity that does not exist";
         return;
       }
-      if (!converged) {
-        sigma *= 5;
-      } else {
-        sigma = exact_ ? control.next(sigma, residual) : std::max(shift_min, 0.2 * sigma);
-      }
+      sigma = converged ? control.next(sigma, residual) : 5 * sigma;
       if (sigma > shift_give_up) {
         run_.monitor.set_status(Status::failed);
         run_.message = "Newton does not converge even with a large proximal shift";
@@ -186,7 +190,8 @@ class ProximalPoint {
 
   bool polish(double residual) {
     set_lagged_terms(false);
-    run_subproblem(*coulomb_, shift_polish, 1e-2 * residual);
+    const double sigma = std::max(shift_polish, smallest_shift(run_.options.tolerance));
+    run_subproblem(*coulomb_, sigma, 1e-2 * residual);
     velocity(coulomb_->lambda());
     if (!(run_.monitor.residual(coulomb_->lambda(), u_) < 0.3 * residual)) return false;
     run_.lambda = coulomb_->lambda();

@@ -28,8 +28,8 @@ void ProximalSubproblem::set(const Vector& centre, const Vector& alpha, const Ve
         (alpha[i] * centre.segment(K.start[i], d) - c.segment(K.start[i], d)) / A_[i];
   }
   y_ = centre;
-  system_.apply(y_, Wy_);
-  v_ = Wy_ + W_.q();
+  system_.apply(y_, v_);
+  v_ += W_.q();
   dv_.setZero(v_.size());
   dy_.setZero(v_.size());
   respond(0);
@@ -55,8 +55,8 @@ void ProximalSubproblem::respond(double t) {
 
 void ProximalSubproblem::step(double t) {
   y_ += t * dy_;
-  Wy_ += t * dv_;
-  v_ += t * dv_;
+  system_.apply(y_, v_);  // not v += t dv: the first steps of a subproblem are long, and 1/A magnifies what they leave behind
+  v_ += W_.q();
   respond(0);
 }
 
@@ -70,7 +70,8 @@ ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal) {
     differentiate_projection(W_.K(), response_);
     if (!system_.factorize(response_, A_)) return report;
     if (!system_.solve(response_, A_, y_ - response_.p, dy_, dv_)) return report;
-    const double slope0 = dy_.dot(Wy_) - dv_.dot(response_.p);
+    // φ'(t) = dv·(y + t dy − p(t)); the form dy·W₀y − dv·p would lose half of the digits by cancellation.
+    const double slope0 = dv_.dot(y_ - response_.p);
     const double decrement = std::sqrt(std::max(0.0, -slope0));
     without_progress = decrement < 0.5 * best ? 0 : without_progress + 1;
     best = std::min(best, decrement);
@@ -85,11 +86,9 @@ ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal) {
 
 // φ is convex, so its slope grows along the step: take 1 if the slope there is small or still falling, else close in on its zero.
 double ProximalSubproblem::step_to_flat_slope(double slope0) {
-  const double q1 = dy_.dot(Wy_);
-  const double q2 = dy_.dot(dv_);
   const auto slope = [&](double t) {
     respond(t);
-    return q1 + t * q2 - dv_.dot(response_.p);
+    return dv_.dot(y_ + t * dy_ - response_.p);
   };
   const double small = 0.1 * std::abs(slope0);
   double t = 1;

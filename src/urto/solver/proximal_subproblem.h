@@ -42,7 +42,7 @@ class ProximalSubproblem {
   bool exact_;
   NewtonSystem system_;
   Response response_;
-  Vector A_, ones_, step_, shifted_centre_, F_, y_, Wy_, v_, dy_, dv_;
+  Vector A_, ones_, step_, shifted_centre_, F_, y_, v_, dy_, dv_;
 };
 
 }  // namespace urto
