@@ -9,7 +9,7 @@
 #include "urto/solver/solver.h"
 
 extern "C" {
-void* __libc_malloc(std::size_t);          
+void* __libc_malloc(std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 }
 
@@ -35,7 +35,8 @@ namespace urto {
 namespace {
 
 long allocations_for(const StepProblem& p, const char* solver, int iterations, Friction friction) {
-  const SolveOptions options{.solver = solver, .tolerance = 1e-300, .max_iterations = iterations, .friction = friction};
+  const SolveOptions options{
+      .solver = solver, .tolerance = 1e-300, .max_iterations = iterations, .friction = friction};
   const long before = allocations.load();
   const Solution s = solve(p, options);
   const long after = allocations.load();
@@ -57,13 +58,15 @@ TEST(Allocation, IterationsOfProjectedMethodsAllocateNothing) {
   const StepProblem local = random_local({.contacts = 30, .rank_deficiency = 0.3});
   for (const char* solver : {"jacobi", "sor", "ssor", "sor-colour", "nsgs", "nsgs-projection"}) {
     for (const StepProblem* p : {&packing, &local}) {
-      EXPECT_EQ(allocations_for(*p, solver, 50, Friction::exact), allocations_for(*p, solver, 100, Friction::exact))
+      EXPECT_EQ(allocations_for(*p, solver, 50, Friction::exact),
+                allocations_for(*p, solver, 100, Friction::exact))
           << solver;
     }
   }
   for (const char* solver : {"spg", "apgd"}) {
     for (const StepProblem* p : {&packing, &local}) {
-      EXPECT_EQ(allocations_for(*p, solver, 50, Friction::convex), allocations_for(*p, solver, 100, Friction::convex))
+      EXPECT_EQ(allocations_for(*p, solver, 50, Friction::convex),
+                allocations_for(*p, solver, 100, Friction::convex))
           << solver;
     }
   }
@@ -72,7 +75,8 @@ TEST(Allocation, IterationsOfProjectedMethodsAllocateNothing) {
 TEST(Allocation, IterationsOfKrylovMethodsAllocateNothing) {
   const StepProblem p = chain({.links = 200});
   for (const char* solver : {"minres", "cg"}) {
-    EXPECT_EQ(allocations_for(p, solver, 50, Friction::exact), allocations_for(p, solver, 100, Friction::exact))
+    EXPECT_EQ(allocations_for(p, solver, 50, Friction::exact),
+              allocations_for(p, solver, 100, Friction::exact))
         << solver;
   }
 }

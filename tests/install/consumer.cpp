@@ -1,7 +1,6 @@
 // What a user of the installed library would write: a mass of 2 kg falling on the ground, one frictional contact.
 #include <cmath>
 #include <cstdio>
-
 #include <urto/solver/solver.h>
 #include <urto/version.h>
 
@@ -22,5 +21,6 @@ int main() {
   urto::validate(problem, "falling mass");
   const urto::Solution solution = urto::solve(problem);
   std::printf("urto %s: impulse %g N s\n", urto::version, solution.lambda[0]);
-  return solution.status == urto::Status::converged && std::abs(solution.lambda[0] - 2) < 1e-7 ? 0 : 1;
+  return solution.status == urto::Status::converged && std::abs(solution.lambda[0] - 2) < 1e-7 ? 0
+                                                                                               : 1;
 }

@@ -46,8 +46,8 @@ TEST(ChronoNote, T3ExactFrictionStopsAtTheCoulombDistance) {
   double distance = 0;
   int steps = 0;
   while (velocity > 1e-9 && steps < 2000) {
-    const Solution s =
-        solve(sliding_mass({.mu = mu, .velocity = velocity, .gap = gap, .step = h}), {.tolerance = 1e-12});
+    const Solution s = solve(sliding_mass({.mu = mu, .velocity = velocity, .gap = gap, .step = h}),
+                             {.tolerance = 1e-12});
     ASSERT_EQ(s.status, Status::converged);
     velocity = s.x[0];
     gap += h * s.x[2];

@@ -108,7 +108,8 @@ TEST(ValidateStepProblem, Numbers) {
   expect_defect(valid(), [](auto& p) { p.a[3] = NAN; }, {"a, value 3", "found nan", "finite"});
   expect_defect(valid(), [](auto& p) { p.b[4] = infinity; }, {"b, value 4", "found inf"});
   expect_defect(valid(), [](auto& p) { p.J.values[5] = NAN; }, {"J, value 5", "found nan"});
-  expect_defect(valid(), [](auto& p) { p.E.valuePtr()[6] = -infinity; }, {"E, row 2, column 2", "-inf"});
+  expect_defect(valid(), [](auto& p) { p.E.valuePtr()[6] = -infinity; },
+                {"E, row 2, column 2", "-inf"});
   expect_defect(valid(), [](auto& p) { std::get<BlockDiagonal>(p.H).values[7] = NAN; },
                 {"H, value 7", "found nan"});
   expect_defect(valid(false), [](auto& p) { std::get<SparseMatrix>(p.H).valuePtr()[8] = NAN; },

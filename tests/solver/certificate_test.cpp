@@ -19,11 +19,16 @@ StepProblem sliding_on_ground() {
 
 // The exact solution by hand: N = m g h, friction μ N against the motion.
 constexpr double weight = 2 * 9.81 * 0.1;
-Vector exact_impulse() { return Vec3(weight, -0.5 * weight, 0); }
-Vector exact_velocity() { return Vec3(3 - 0.5 * weight / 2, 0, 0); }
+Vector exact_impulse() {
+  return Vec3(weight, -0.5 * weight, 0);
+}
+Vector exact_velocity() {
+  return Vec3(3 - 0.5 * weight / 2, 0, 0);
+}
 
 TEST(Certificate, IsZeroAtTheExactSolution) {
-  const Certificate c = certify(sliding_on_ground(), exact_velocity(), exact_impulse(), Friction::exact);
+  const Certificate c =
+      certify(sliding_on_ground(), exact_velocity(), exact_impulse(), Friction::exact);
   EXPECT_LT(c.residual(), 1e-15);
   EXPECT_LT(c.momentum, 1e-15);
   EXPECT_LT(c.penetration, 1e-15);
@@ -35,7 +40,8 @@ TEST(Certificate, IsZeroAtTheExactSolution) {
 
 TEST(Certificate, ConvexLawSeesThatASlidingContactWouldHaveToRise) {
   // Associated friction wants u_N = μ‖u_T‖: at the exact solution it misses by μ‖u_T‖ (recipe 000 §2.7.3).
-  const Certificate c = certify(sliding_on_ground(), exact_velocity(), exact_impulse(), Friction::convex);
+  const Certificate c =
+      certify(sliding_on_ground(), exact_velocity(), exact_impulse(), Friction::convex);
   EXPECT_GT(c.natural_map, 0.1);
 }
 
@@ -48,7 +54,8 @@ TEST(Certificate, MomentumSeesAWrongVelocity) {
 }
 
 TEST(Certificate, PenetrationIsTheApproachVelocity) {
-  const Certificate c = certify(sliding_on_ground(), Vec3(3, 0, -0.7), Vec3::Zero(), Friction::exact);
+  const Certificate c =
+      certify(sliding_on_ground(), Vec3(3, 0, -0.7), Vec3::Zero(), Friction::exact);
   EXPECT_NEAR(c.penetration, 0.7, 1e-15);
 }
 
@@ -69,7 +76,8 @@ TEST(Certificate, DissipationIsWhatFrictionFailsToTake) {
 }
 
 TEST(Certificate, FclibErrorIsRelativeToTheFreeVelocity) {
-  const Certificate c = certify(sliding_on_ground(), Vec3(3, 0, -0.981), Vec3::Zero(), Friction::exact);
+  const Certificate c =
+      certify(sliding_on_ground(), Vec3(3, 0, -0.981), Vec3::Zero(), Friction::exact);
   // λ = 0: û = (−0.981 + 0.5·3, 3, 0) = (0.519, 3, 0); −û projects on the cone as on the ray (1, −0.5).
   const double s = (-0.519 + 0.5 * 3) / 1.25;
   EXPECT_NEAR(c.natural_map_absolute, std::hypot(s, 0.5 * s), 1e-12);
@@ -105,7 +113,8 @@ TEST(Certificate, ScaledResidualDoesNotDependOnUnits) {
   for (int k = 0; k < x.size() / 6; ++k) x.segment<3>(6 * k) *= length;
   const Certificate c = certify(other, x, lambda, Friction::exact);
   EXPECT_GT(a.certificate.natural_map_scaled, 1e-6);
-  EXPECT_NEAR(c.natural_map_scaled, a.certificate.natural_map_scaled, 1e-9 * a.certificate.natural_map_scaled);
+  EXPECT_NEAR(c.natural_map_scaled, a.certificate.natural_map_scaled,
+              1e-9 * a.certificate.natural_map_scaled);
   EXPECT_GT(std::abs(c.natural_map - a.certificate.natural_map), 1e-3 * a.certificate.natural_map);
 }
 

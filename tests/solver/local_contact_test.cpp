@@ -37,7 +37,9 @@ TEST(LocalContact, TakesOffWhenTheFreeVelocitySeparates) {
   ASSERT_TRUE(solve_local_quartic(ConvexSet::cone(0.5), M, q.data(), r.data()).solved);
   EXPECT_EQ(r, Vec3::Zero());
   r = Vec3(1, 1, 1);
-  ASSERT_TRUE(solve_local_newton(ConvexSet::cone(0.5), M, q.data(), r.data(), Friction::exact, 1e-14).solved);
+  ASSERT_TRUE(
+      solve_local_newton(ConvexSet::cone(0.5), M, q.data(), r.data(), Friction::exact, 1e-14)
+          .solved);
   EXPECT_EQ(r, Vec3::Zero());
 }
 
@@ -64,7 +66,9 @@ TEST(LocalContact, ConvexSlidingRisesByMuTimesTheSlip) {
   const Vec3 q(-1, 4, 0);
   const double mu = 0.3;
   Vec3 r = Vec3::Zero();
-  ASSERT_TRUE(solve_local_newton(ConvexSet::cone(mu), M, q.data(), r.data(), Friction::convex, 1e-14).solved);
+  ASSERT_TRUE(
+      solve_local_newton(ConvexSet::cone(mu), M, q.data(), r.data(), Friction::convex, 1e-14)
+          .solved);
   const Vec3 u = M * r + q;
   EXPECT_NEAR(u[0], mu * u.tail<2>().norm(), 1e-13);
   EXPECT_NEAR(std::abs(r[1]), mu * r[0], 1e-13);
@@ -80,13 +84,15 @@ TEST(LocalContact, RecipeT3) {
   ASSERT_TRUE(solve_local_quartic(ConvexSet::cone(0.4), M, q.data(), r.data()).solved);
   EXPECT_NEAR((r - expected).norm(), 0, 2e-14);
   r.setZero();
-  const LocalResult newton = solve_local_newton(ConvexSet::cone(0.4), M, q.data(), r.data(), Friction::exact, 1e-14);
+  const LocalResult newton =
+      solve_local_newton(ConvexSet::cone(0.4), M, q.data(), r.data(), Friction::exact, 1e-14);
   ASSERT_TRUE(newton.solved);
   EXPECT_LE(newton.iterations, 6);
   EXPECT_NEAR((r - expected).norm(), 0, 2e-14);
   r.setZero();
-  ASSERT_TRUE(
-      solve_local_projection(ConvexSet::cone(0.4), M, q.data(), r.data(), Friction::exact, 1e-14, 2000).solved);
+  ASSERT_TRUE(solve_local_projection(ConvexSet::cone(0.4), M, q.data(), r.data(), Friction::exact,
+                                     1e-14, 2000)
+                  .solved);
   EXPECT_NEAR((r - expected).norm(), 0, 1e-12);
 }
 
@@ -99,19 +105,24 @@ TEST(LocalContact, QuarticAndAlartCurnierAgreeOnTenThousandContacts) {
     const ConvexSet set = ConvexSet::cone(c.mu);
     Vec3 quartic = Vec3::Zero();
     Vec3 newton = Vec3::Zero();
-    ASSERT_TRUE(solve_local_quartic(set, c.M, c.q.data(), quartic.data()).solved) << "contact " << k;
+    ASSERT_TRUE(solve_local_quartic(set, c.M, c.q.data(), quartic.data()).solved)
+        << "contact " << k;
     ASSERT_TRUE(
-        solve_local_newton(set, c.M, c.q.data(), newton.data(), Friction::exact, 1e-15 * c.q.norm()).solved ||
+        solve_local_newton(set, c.M, c.q.data(), newton.data(), Friction::exact, 1e-15 * c.q.norm())
+            .solved ||
         local_residual(set, c.M, c.q.data(), newton.data(), Friction::exact) < 1e-13 * c.q.norm())
         << "contact " << k;
     // Both must be solutions; where friction is strong the exact law may have more than one, and then they may differ.
     const double size = c.q.norm();
-    ASSERT_LT(local_residual(set, c.M, c.q.data(), quartic.data(), Friction::exact), 1e-12 * size) << "contact " << k;
-    ASSERT_LT(local_residual(set, c.M, c.q.data(), newton.data(), Friction::exact), 1e-12 * size) << "contact " << k;
+    ASSERT_LT(local_residual(set, c.M, c.q.data(), quartic.data(), Friction::exact), 1e-12 * size)
+        << "contact " << k;
+    ASSERT_LT(local_residual(set, c.M, c.q.data(), newton.data(), Friction::exact), 1e-12 * size)
+        << "contact " << k;
     const Vec3 difference = c.M * (quartic - newton);
     const double coupling = c.mu * c.M.block<1, 2>(0, 1).norm() / c.M(0, 0);
     if (coupling < 1) {
-      ASSERT_LT(difference.norm(), 1e-12 * size * c.M.trace() / Eigen::SelfAdjointEigenSolver<Mat3>(c.M).eigenvalues()[0])
+      ASSERT_LT(difference.norm(), 1e-12 * size * c.M.trace() /
+                                       Eigen::SelfAdjointEigenSolver<Mat3>(c.M).eigenvalues()[0])
           << "contact " << k;
       ++compared;
     }
@@ -133,8 +144,11 @@ TEST(LocalContact, PlanarContactAgreesWithSpatialOneWithoutSidewaysMotion) {
     const Matrix planar = c.M.topLeftCorner<2, 2>();
     Eigen::Vector2d r2 = Eigen::Vector2d::Zero();
     Vec3 r3 = Vec3::Zero();
-    ASSERT_TRUE(solve_local_quartic(ConvexSet::cone(c.mu, 2), planar, c.q.data(), r2.data()).solved);
-    ASSERT_TRUE(solve_local_newton(ConvexSet::cone(c.mu), c.M, c.q.data(), r3.data(), Friction::exact, 1e-14).solved);
+    ASSERT_TRUE(
+        solve_local_quartic(ConvexSet::cone(c.mu, 2), planar, c.q.data(), r2.data()).solved);
+    ASSERT_TRUE(solve_local_newton(ConvexSet::cone(c.mu), c.M, c.q.data(), r3.data(),
+                                   Friction::exact, 1e-14)
+                    .solved);
     const Vec3 lifted(r2[0], r2[1], 0);
     ASSERT_LT((c.M * (lifted - r3)).norm(), 1e-9) << "contact " << k;
   }
@@ -162,7 +176,8 @@ TEST(LocalContact, ProjectionTreatsRollingResistance) {
   q << -1, 3, 0, 0, 2;
   const ConvexSet set = ConvexSet::rolling_cone(0.2, 0.05);
   Eigen::Matrix<double, 5, 1> r = Eigen::Matrix<double, 5, 1>::Zero();
-  ASSERT_TRUE(solve_local_projection(set, M, q.data(), r.data(), Friction::exact, 1e-13, 1000).solved);
+  ASSERT_TRUE(
+      solve_local_projection(set, M, q.data(), r.data(), Friction::exact, 1e-13, 1000).solved);
   EXPECT_NEAR(r[0], 1, 1e-12);
   EXPECT_NEAR(r[1], -0.2, 1e-12);
   EXPECT_NEAR(r[4], -0.05, 1e-12);

@@ -1,12 +1,12 @@
-// The promises of solver.h: refusals with names, option checks, warm starts, determinism, history, limits.
-#include "urto/solver/solver.h"
-
+// The promises of solver.h: refusals with names, option checks, warm starts, determinism, history,
+// limits.
 #include <cstring>
 
 #include <gtest/gtest.h>
 
 #include "urto/error.h"
 #include "urto/problem/generate.h"
+#include "urto/solver/solver.h"
 
 namespace urto {
 namespace {
@@ -24,14 +24,15 @@ std::string message_of(Action action) {
 TEST(SolverInterface, LinearSolversRefuseContactsAndNameSolversThatCan) {
   for (const char* name : {"minres", "cg", "ldlt"}) {
     const std::string message = message_of([&] { solve(sliding_mass(), {.solver = name}); });
-    EXPECT_NE(message.find(std::string("'") + name + "' cannot treat contacts"), std::string::npos) << message;
+    EXPECT_NE(message.find(std::string("'") + name + "' cannot treat contacts"), std::string::npos)
+        << message;
     EXPECT_NE(message.find("nsgs"), std::string::npos) << message;
   }
 }
 
 TEST(SolverInterface, QuarticRefusesTheConvexLaw) {
-  const std::string message =
-      message_of([] { solve(sliding_mass(), {.solver = "nsgs-quartic", .friction = Friction::convex}); });
+  const std::string message = message_of(
+      [] { solve(sliding_mass(), {.solver = "nsgs-quartic", .friction = Friction::convex}); });
   EXPECT_NE(message.find("convex friction"), std::string::npos) << message;
 }
 
@@ -54,7 +55,8 @@ TEST(SolverInterface, OptionsOutOfRangeAreRefusedByName) {
   refuses({.relaxation = 2}, "relaxation");
   refuses({.sharpness = 0}, "sharpness");
   const Vector wrong = Vector::Zero(7);
-  EXPECT_NE(message_of([&] { solve(sliding_mass(), {}, &wrong); }).find("warm start"), std::string::npos);
+  EXPECT_NE(message_of([&] { solve(sliding_mass(), {}, &wrong); }).find("warm start"),
+            std::string::npos);
 }
 
 TEST(SolverInterface, SolvingTwiceGivesTheSameBits) {
@@ -65,7 +67,8 @@ TEST(SolverInterface, SolvingTwiceGivesTheSameBits) {
     const Solution a = solve(p, options);
     const Solution b = solve(p, options);
     ASSERT_EQ(a.lambda.size(), b.lambda.size());
-    EXPECT_EQ(std::memcmp(a.lambda.data(), b.lambda.data(), sizeof(double) * a.lambda.size()), 0) << info.name;
+    EXPECT_EQ(std::memcmp(a.lambda.data(), b.lambda.data(), sizeof(double) * a.lambda.size()), 0)
+        << info.name;
     EXPECT_EQ(std::memcmp(a.x.data(), b.x.data(), sizeof(double) * a.x.size()), 0) << info.name;
   }
 }
@@ -76,7 +79,8 @@ TEST(SolverInterface, WarmStartFromTheSolutionNeedsNoIterations) {
   ASSERT_EQ(first.status, Status::converged);
   for (const SolverInfo& info : solvers()) {
     if (!info.can.cones) continue;
-    const Solution again = solve(p, {.solver = std::string(info.name), .tolerance = 1e-8}, &first.lambda);
+    const Solution again =
+        solve(p, {.solver = std::string(info.name), .tolerance = 1e-8}, &first.lambda);
     EXPECT_EQ(again.status, Status::converged) << info.name;
     EXPECT_EQ(again.iterations, 0) << info.name;
   }
@@ -92,9 +96,23 @@ TEST(SolverInterface, StopsAtTheIterationLimitAndSaysSo) {
 
 TEST(SolverInterface, StopsAtTheTimeLimitAndSaysSo) {
   const StepProblem p = box_wall({.width = 6, .height = 6});
-  const Solution s =
-      solve(p, {.solver = "jacobi", .tolerance = 1e-14, .max_iterations = 100000000, .time_limit = 0.05});
+  const Solution s = solve(
+      p, {.solver = "jacobi", .tolerance = 1e-14, .max_iterations = 100000000, .time_limit = 0.05});
   EXPECT_EQ(s.status, Status::time_limit);
+}
+
+TEST(SolverInterface, ProgressCanStopEverySolver) {
+  const StepProblem p = box_wall({.width = 4, .height = 4});
+  for (const SolverInfo& info : solvers()) {
+    if (!info.can.cones) continue;
+    int calls = 0;
+    SolveOptions options{
+        .solver = std::string(info.name), .tolerance = 1e-15, .threads = info.can.threads ? 2 : 1};
+    options.on_progress = [&](int, double) { return ++calls < 3; };
+    const Solution s = solve(p, options);
+    EXPECT_EQ(s.status, Status::interrupted) << info.name;
+    EXPECT_GE(calls, 3) << info.name;
+  }
 }
 
 TEST(SolverInterface, HistoryFallsToTheReportedResidual) {
@@ -132,7 +150,8 @@ TEST(SolverInterface, ZeroFrictionReducesToTheUnilateralRow) {
 }
 
 TEST(SolverInterface, SlightAsymmetryOfAFileIsSolvedOnTheOriginal) {
-  // Files carry asymmetries of 1e-3 (semi-explicit gyroscopic terms); the certificate is that of the matrix given.
+  // Files carry asymmetries of 1e-3 (semi-explicit gyroscopic terms); the certificate is that of
+  // the matrix given.
   StepProblem p = random_local({.contacts = 10, .mu = 0.5, .conditioning = 20, .seed = 9});
   SparseMatrix skew(p.rows(), p.rows());
   for (int r = 0; r + 4 < p.rows(); ++r) {
@@ -143,8 +162,10 @@ TEST(SolverInterface, SlightAsymmetryOfAFileIsSolvedOnTheOriginal) {
   validate(p, "skew");
   for (const SolverInfo& info : solvers()) {
     if (!info.can.cones) continue;
-    const Solution s = solve(p, {.solver = std::string(info.name), .tolerance = 1e-8, .max_iterations = 100000});
-    EXPECT_EQ(s.status, Status::converged) << info.name << " " << s.message << " " << s.certificate.residual();
+    const Solution s =
+        solve(p, {.solver = std::string(info.name), .tolerance = 1e-8, .max_iterations = 100000});
+    EXPECT_EQ(s.status, Status::converged)
+        << info.name << " " << s.message << " " << s.certificate.residual();
   }
 }
 

@@ -32,8 +32,6 @@ struct SolveCommand {
 
 /// Thrown out of a running solve; not a std::exception, so that nobody on the way takes it for a
 /// failure.
-struct Interrupted {};
-
 template <typename Infos>
 std::vector<std::string> names_of(const Infos& infos) {
   std::vector<std::string> names;
@@ -124,10 +122,8 @@ Result solve_one(const Job& job, const std::string& solver, const SolveCommand& 
       SolveOptions options = command.options;
       options.solver = solver;
       options.on_progress = [&](int iteration, double residual) {
-        // Worker threads of a solver wait for each other, so only a solve on one thread can be left
-        // by a throw; others run to their end.
-        if (options.threads == 1 && interrupt_requested()) throw Interrupted{};
         progress.update(iteration, residual);
+        return !interrupt_requested();
       };
       const Vector* start = nullptr;
       if (command.warm_start && job.data.guess &&
@@ -227,12 +223,7 @@ int run(SolveCommand& command) {
       if (interrupt_requested()) break;
       progress.begin(
           fmt::format("[{}/{}] {}, {}", k + 1, jobs.size(), job.file.filename().string(), solver));
-      try {
-        results.push_back(solve_one(job, solver, command, progress));
-      } catch (const Interrupted&) {
-        progress.clear();
-        break;
-      }
+      results.push_back(solve_one(job, solver, command, progress));
       progress.clear();
       if (show_table) print_row(table, results.back(), tolerance);
       if (single && results.back().refused()) {

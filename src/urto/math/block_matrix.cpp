@@ -140,8 +140,9 @@ BlockDiagonal inverse(const BlockDiagonal& H) {
     const Eigen::LLT<Matrix> factor(H.block(k));
     // Eigen's factorisation passes over NaN, which always reaches the diagonal of the factor.
     if (factor.info() != Eigen::Success || !factor.matrixLLT().diagonal().allFinite()) {
-      throw InputError(fmt::format("H, block {} (rows {} to {})", k, H.start[k], H.start[k + 1] - 1),
-                       "a matrix that is not positive definite", "a positive definite mass block");
+      throw InputError(
+          fmt::format("H, block {} (rows {} to {})", k, H.start[k], H.start[k + 1] - 1),
+          "a matrix that is not positive definite", "a positive definite mass block");
     }
     result.push_back(factor.solve(Matrix::Identity(H.size(k), H.size(k))));
   }

@@ -4,9 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include <Eigen/Cholesky>
 #include <Eigen/LU>
-#include <Eigen/SparseCholesky>
+#include <Eigen/SparseLU>
 
 namespace urto {
 namespace {
@@ -86,59 +85,46 @@ double box_support(const ConvexSet& set, const Block& minus_u) {
   return sum;
 }
 
+// LU, not Cholesky: finite-element files have mass matrices that are not quite symmetric, and q must be the one of the matrix given.
 Vector solve_mass(const StepProblem& p, const Vector& rhs) {
   if (const auto* blocks = std::get_if<BlockDiagonal>(&p.H)) {
     Vector x(rhs.size());
     for (int k = 0; k < blocks->blocks(); ++k) {
       const int first = blocks->start[k];
       x.segment(first, blocks->size(k)) =
-          Matrix(blocks->block(k)).ldlt().solve(rhs.segment(first, blocks->size(k)));
+          Matrix(blocks->block(k)).partialPivLu().solve(rhs.segment(first, blocks->size(k)));
     }
     return x;
   }
-  return Eigen::SimplicialLDLT<SparseMatrix>(std::get<SparseMatrix>(p.H)).solve(rhs);
+  return Eigen::SparseLU<SparseMatrix>(std::get<SparseMatrix>(p.H)).solve(rhs);
 }
 
 // ρ_i = d / tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H (its diagonal where H is sparse).
-Vector block_scales(const StepProblem& p) {
-  Vector scale(p.blocks());
-  const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
-  std::vector<int> body_of(p.dofs());
-  std::vector<Matrix> inverse_block;
-  Vector inverse_diagonal;
-  if (blocks != nullptr) {
-    for (int k = 0; k < blocks->blocks(); ++k) {
-      std::fill(body_of.begin() + blocks->start[k], body_of.begin() + blocks->start[k + 1], k);
-      inverse_block.emplace_back(Matrix(blocks->block(k)).inverse());
-    }
+Vector block_scales(const StepProblem& p, const SparseMatrix& J) {
+  Vector trace = p.E.diagonal();
+  if (const auto* blocks = std::get_if<BlockDiagonal>(&p.H)) {
+    BlockDiagonal inverse_blocks;
+    for (int k = 0; k < blocks->blocks(); ++k)
+      inverse_blocks.push_back(Matrix(blocks->block(k)).inverse());
+    trace += SparseMatrix(J * to_sparse(inverse_blocks)).cwiseProduct(J) * Vector::Ones(J.cols());
   } else {
-    inverse_diagonal = std::get<SparseMatrix>(p.H).diagonal().cwiseInverse();
+    trace += J.cwiseProduct(J) * std::get<SparseMatrix>(p.H).diagonal().cwiseInverse();
   }
+  Vector scale(p.blocks());
   for (int i = 0; i < p.blocks(); ++i) {
-    double trace = 0;
-    for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
-      const BlockRows::Entry& entry = p.J.entries[e];
-      using RowMajorMap = Eigen::Map<
-          const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-      const RowMajorMap a(p.J.values.data() + entry.offset, p.J.height(i), entry.width);
-      if (blocks == nullptr) {
-        trace += (a.cwiseAbs2() * inverse_diagonal.segment(entry.column, entry.width)).sum();
-        continue;
-      }
-      const int k = body_of[entry.column];
-      const int local = entry.column - blocks->start[k];
-      trace += (a * inverse_block[k].block(local, local, entry.width, entry.width) * a.transpose())
-                   .trace();
-    }
-    for (int r = p.K.start[i]; r < p.K.start[i + 1]; ++r) trace += p.E.coeff(r, r);
-    scale[i] = trace > 0 ? p.K.sets[i].dim / trace : 1;
+    const double sum = trace.segment(p.K.start[i], p.K.sets[i].dim).sum();
+    scale[i] = sum > 0 ? p.K.sets[i].dim / sum : 1;
   }
   return scale;
 }
 
-double relative(double value, double size) { return size > 0 ? value / size : value; }
+double relative(double value, double size) {
+  return size > 0 ? value / size : value;
+}
 
-double worst(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }
+double worst(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
+}
 
 }  // namespace
 
@@ -160,7 +146,7 @@ Certificate certify(const StepProblem& p, const Vector& x, const Vector& lambda,
   const Vector u = J * x + Elambda + p.b;
   Vector q = p.b;
   if (p.dofs() > 0) q += J * solve_mass(p, p.a);
-  const Vector rho = block_scales(p);
+  const Vector rho = block_scales(p, J);
 
   double sum = 0;
   double energy = 0;
@@ -200,9 +186,9 @@ Certificate certify(const StepProblem& p, const Vector& x, const Vector& lambda,
       case SetKind::rolling_cone:
         c.penetration = worst(c.penetration, std::max(0.0, -ui[0]));
         c.complementarity = worst(c.complementarity, std::abs(l.dot(hat)));
-        c.dissipation = worst(
-            c.dissipation,
-            std::abs(l.tail(set.dim - 1).dot(ui.tail(set.dim - 1)) + std::max(0.0, l[0]) * sliding));
+        c.dissipation =
+            worst(c.dissipation, std::abs(l.tail(set.dim - 1).dot(ui.tail(set.dim - 1)) +
+                                          std::max(0.0, l[0]) * sliding));
         break;
       case SetKind::box:
         break;

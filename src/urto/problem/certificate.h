@@ -20,12 +20,13 @@ struct Certificate {
   double natural_map = 0;
   double natural_map_absolute = 0;  ///< the same, not divided by ‖q‖
   /// √(Σ ‖λ_i − Π(λ_i − ρ_i û_i)‖²/ρ_i) / √(Σ ρ_i ‖q_i‖²), ρ_i = d/tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H: a
-  /// ratio of square roots of energies, the same in every system of units and for every scaling of a row block.
+  /// ratio of square roots of energies: the same in every system of units (for blocks whose rows have one unit; a six-row joint mixes lengths
+  /// and angles) and for every scaling of a row block.
   double natural_map_scaled = 0;
 
-  double penetration = 0;      ///< worst −u_N of a contact [velocity]; of an equality row |u|
-  double cone_violation = 0;   ///< worst distance of λ_i to K_i [impulse]
-  double dissipation = 0;      ///< worst λ_T·u_T + μ λ_N ‖u_T‖ [energy]: zero for maximal dissipation
+  double penetration = 0;     ///< worst −u_N of a contact [velocity]; of an equality row |u|
+  double cone_violation = 0;  ///< worst distance of λ_i to K_i [impulse]
+  double dissipation = 0;  ///< worst λ_T·u_T + μ λ_N ‖u_T‖ [energy]: zero for maximal dissipation
   double complementarity = 0;  ///< worst |λ_i·û_i| of a contact [energy]
   int worst_block = -1;        ///< the block with the largest share of the scaled natural map
 

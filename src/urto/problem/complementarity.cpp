@@ -9,7 +9,8 @@
 namespace urto {
 
 void validate(const ComplementarityProblem& p, std::string_view name) {
-  const auto fail = [&](const std::string& where, const std::string& found, const std::string& expected) {
+  const auto fail = [&](const std::string& where, const std::string& found,
+                        const std::string& expected) {
     throw InputError(fmt::format("{}: {}", name, where), found, expected);
   };
   const Eigen::Index n = p.q.size();
@@ -18,7 +19,8 @@ void validate(const ComplementarityProblem& p, std::string_view name) {
     fail("size of M", fmt::format("{} × {}", p.M.rows(), p.M.cols()), fmt::format("{} × {}", n, n));
   }
   if (p.lo.size() != n || p.hi.size() != n) {
-    fail("size of the bounds", fmt::format("{} and {}", p.lo.size(), p.hi.size()), fmt::format("{}", n));
+    fail("size of the bounds", fmt::format("{} and {}", p.lo.size(), p.hi.size()),
+         fmt::format("{}", n));
   }
   for (Eigen::Index k = 0; k < p.M.nonZeros(); ++k) {
     if (!std::isfinite(p.M.valuePtr()[k])) {
@@ -26,9 +28,11 @@ void validate(const ComplementarityProblem& p, std::string_view name) {
     }
   }
   for (Eigen::Index i = 0; i < n; ++i) {
-    if (!std::isfinite(p.q[i])) fail(fmt::format("q, value {}", i), fmt::format("{}", p.q[i]), "a finite number");
+    if (!std::isfinite(p.q[i]))
+      fail(fmt::format("q, value {}", i), fmt::format("{}", p.q[i]), "a finite number");
     if (!(p.lo[i] <= p.hi[i])) {
-      fail(fmt::format("bounds of row {}", i), fmt::format("[{}, {}]", p.lo[i], p.hi[i]), "lower ≤ upper");
+      fail(fmt::format("bounds of row {}", i), fmt::format("[{}, {}]", p.lo[i], p.hi[i]),
+           "lower ≤ upper");
     }
   }
 }

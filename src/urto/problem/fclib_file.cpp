@@ -1,8 +1,10 @@
 // FCLIB's HDF5 (fclib.h of the FCLIB project; files also made by Siconos and LMGC90).
 //
-//   /fclib_local           W, V, R; vectors/q, s, mu; spacedim       u = W r + V λ + q,   0 = Vᵀ r
-//   + R λ + s /fclib_global          M, H, G; vectors/f, w, b, mu; spacedim    M v = H r + G λ + f,
-//   u = Hᵀv + w,  0 = Gᵀv + b /fclib_global_rolling  as global, with vectors/mu_r and spacedim 5
+//   /fclib_local           W, V, R; vectors/q, s, mu; spacedim
+//                          u = W r + V λ + q,  0 = Vᵀ r + R λ + s
+//   /fclib_global          M, H, G; vectors/f, w, b, mu; spacedim
+//                          M v = H r + G λ + f,  u = Hᵀ v + w,  0 = Gᵀ v + b
+//   /fclib_global_rolling  as global, with vectors/mu_r and spacedim 5
 //   /solution, /guesses/1  v, u, r, l
 //
 // V, R, s and G, b are there only with equality constraints.

@@ -27,8 +27,8 @@ void check_finite(std::string_view name, const char* what, const SparseMatrix& A
   for (int c = 0; c < A.outerSize(); ++c) {
     for (SparseMatrix::InnerIterator it(A, c); it; ++it) {
       if (!std::isfinite(it.value())) {
-        fail(name, fmt::format("{}, row {}, column {}", what, it.row(), c), fmt::format("{}", it.value()),
-             "a finite number");
+        fail(name, fmt::format("{}, row {}, column {}", what, it.row(), c),
+             fmt::format("{}", it.value()), "a finite number");
       }
     }
   }
@@ -39,8 +39,11 @@ void check_entries(std::string_view name, const BlockRows& J) {
   for (int i = 0; i < J.blocks(); ++i) {
     for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
       const auto& a = J.entries[e];
-      const auto where = [&] { return fmt::format("J, row block {}, entry {}", i, e - J.entry_start[i]); };
-      if (a.width < 1 || a.width > max_entry_width || a.column < 0 || a.column + a.width > J.columns) {
+      const auto where = [&] {
+        return fmt::format("J, row block {}, entry {}", i, e - J.entry_start[i]);
+      };
+      if (a.width < 1 || a.width > max_entry_width || a.column < 0 ||
+          a.column + a.width > J.columns) {
         fail(name, where(), fmt::format("columns {} to {}", a.column, a.column + a.width - 1),
              fmt::format("1 to {} columns inside 0 to {}", max_entry_width, J.columns - 1));
       }
@@ -54,7 +57,8 @@ void check_entries(std::string_view name, const BlockRows& J) {
   }
 }
 
-void check_size(std::string_view name, const char* what, Eigen::Index found, Eigen::Index expected) {
+void check_size(std::string_view name, const char* what, Eigen::Index found,
+                Eigen::Index expected) {
   if (found != expected) fail(name, what, fmt::format("{}", found), fmt::format("{}", expected));
 }
 
@@ -160,7 +164,8 @@ double asymmetry(const SparseMatrix& A) {
   const auto largest = [](const SparseMatrix& m) {  // works on uncompressed matrices too
     double value = 0;
     for (int c = 0; c < m.outerSize(); ++c) {
-      for (SparseMatrix::InnerIterator it(m, c); it; ++it) value = std::max(value, std::abs(it.value()));
+      for (SparseMatrix::InnerIterator it(m, c); it; ++it)
+        value = std::max(value, std::abs(it.value()));
     }
     return value;
   };
@@ -179,7 +184,8 @@ void multiply_mass(const StepProblem& problem, const Vector& x, Vector& y) {
 void validate(const StepProblem& p, std::string_view name, double symmetry_tolerance) {
   const int m = p.K.rows();
   const int n = p.dofs();
-  if (p.blocks() == 0 && n == 0) fail(name, "problem", "no unknowns at all", "dofs or contact rows");
+  if (p.blocks() == 0 && n == 0)
+    fail(name, "problem", "no unknowns at all", "dofs or contact rows");
   for (int i = 0; i < p.blocks(); ++i) check_set(name, i, p.K.sets[i]);
   check_size(name, "size of b", p.b.size(), m);
   check_size(name, "row blocks of J", p.J.blocks(), p.blocks());

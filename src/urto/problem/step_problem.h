@@ -42,8 +42,9 @@ struct StepProblem {
 /// The problem u = W λ + q, λ ∈ K, without primal unknowns.
 StepProblem local_problem(const SparseMatrix& W, const Vector& q, SetProduct K);
 
-/// The problem M v = Hᵀ-columns r + f, u = J v + w, with M sparse; M is kept as block-diagonal where it is.
-StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const Vector& f, const Vector& w, SetProduct K);
+/// The problem M v = Jᵀr + f, u = J v + w; M is kept block by block where it is block-diagonal.
+StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const Vector& f,
+                           const Vector& w, SetProduct K);
 
 /// Throws InputError (with `name` in front) if sizes do not fit, a number is not finite, a friction coefficient is
 /// negative, a box is empty, or H or E are not symmetric to `symmetry_tolerance` relative to their largest entry.

@@ -51,7 +51,7 @@ void alternate(ConvexTask& task) {
   }
   for (int iteration = 0;; ++iteration) {
     task.iterations = iteration;
-    if (iteration <= 5 || iteration % 5 == 0) {
+    if (task.monitor.is_due(iteration)) {
       lambda.array() = S.array() * z.array();
       W.apply(lambda, u);
       u += task.q;
@@ -89,6 +89,8 @@ void alternate(ConvexTask& task) {
 
 }  // namespace
 
-void admm(Run& run) { solve_with_lagged_terms(run, alternate); }
+void admm(Run& run) {
+  solve_with_lagged_terms(run, alternate);
+}
 
 }  // namespace urto

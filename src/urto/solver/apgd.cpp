@@ -67,6 +67,8 @@ void accelerated_gradient(ConvexTask& task) {
 
 }  // namespace
 
-void apgd(Run& run) { solve_with_lagged_terms(run, accelerated_gradient); }
+void apgd(Run& run) {
+  solve_with_lagged_terms(run, accelerated_gradient);
+}
 
 }  // namespace urto

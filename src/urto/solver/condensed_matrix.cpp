@@ -7,7 +7,8 @@ namespace {
 
 using RowMajorMap =
     Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_entry_width>;
+using SmallMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_entry_width>;
 
 }  // namespace
 
@@ -23,7 +24,8 @@ CondensedMatrix::CondensedMatrix(const StepProblem& problem, Symmetry symmetry)
   std::vector<Eigen::Triplet<double>> pattern;
   for (int c = 0; c < H.outerSize(); ++c) {
     for (SparseMatrix::InnerIterator it(H, c); it; ++it) {
-      if (symmetry == Symmetry::general || it.row() >= c) pattern.emplace_back(it.row(), c, it.value());
+      if (symmetry == Symmetry::general || it.row() >= c)
+        pattern.emplace_back(it.row(), c, it.value());
     }
   }
   for (int i = 0; i < J.blocks(); ++i) {
@@ -54,7 +56,8 @@ CondensedMatrix::CondensedMatrix(const StepProblem& problem, Symmetry symmetry)
       for (int f = J.entry_start[i]; f < J.entry_start[i + 1]; ++f) {
         if (skip(e, f)) continue;
         for (int c = 0; c < J.entries[f].width; ++c) {
-          target_.push_back(position(J.entries[e].column + first_row(e, f, c), J.entries[f].column + c));
+          target_.push_back(
+              position(J.entries[e].column + first_row(e, f, c), J.entries[f].column + c));
         }
       }
     }
@@ -96,7 +99,9 @@ bool CondensedMatrix::factorize(const std::vector<double>& D) {
         }
         const RowMajorMap Jb(J.values.data() + b.offset, d, b.width);
         const SmallMatrix DJb = Di * Jb;
-        const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_entry_width, max_entry_width> block = Ja.transpose() * DJb;
+        const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_entry_width,
+                            max_entry_width>
+            block = Ja.transpose() * DJb;
         for (int c = 0; c < b.width; ++c) {
           double* run = values + target_[next++];
           const int first = first_row(e, f, c);

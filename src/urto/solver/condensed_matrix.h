@@ -27,7 +27,8 @@ class CondensedMatrix {
 
  private:
   bool skip(int e, int f) const {
-    return symmetry_ == Symmetry::symmetric && problem_.J.entries[e].column < problem_.J.entries[f].column;
+    return symmetry_ == Symmetry::symmetric &&
+           problem_.J.entries[e].column < problem_.J.entries[f].column;
   }
   int first_row(int e, int f, int column) const {
     return symmetry_ == Symmetry::symmetric && e == f ? column : 0;
@@ -36,9 +37,10 @@ class CondensedMatrix {
   const StepProblem& problem_;
   Symmetry symmetry_;
   std::vector<int> offset_;
-  SparseMatrix matrix_;        ///< the lower triangle, or all of it
-  std::vector<double> mass_;   ///< values of H in the same pattern
-  std::vector<int> target_;    ///< for each (block, entry pair, column): where its run of rows starts in the values
+  SparseMatrix matrix_;       ///< the lower triangle, or all of it
+  std::vector<double> mass_;  ///< values of H in the same pattern
+  std::vector<int>
+      target_;  ///< for each (block, entry pair, column): where its run of rows starts in the values
   SpdFactor factor_;
   std::unique_ptr<Eigen::SparseLU<SparseMatrix>> lu_;
 };

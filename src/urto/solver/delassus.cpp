@@ -35,7 +35,8 @@ BlockRows times_inverse_mass(const BlockRows& J, const BlockDiagonal& inverse_ma
   BlockRows result = J;
   std::vector<int> body_of(inverse_mass.rows());
   for (int k = 0; k < inverse_mass.blocks(); ++k) {
-    std::fill(body_of.begin() + inverse_mass.start[k], body_of.begin() + inverse_mass.start[k + 1], k);
+    std::fill(body_of.begin() + inverse_mass.start[k], body_of.begin() + inverse_mass.start[k + 1],
+              k);
   }
   for (int i = 0; i < J.blocks(); ++i) {
     for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
@@ -60,10 +61,16 @@ double scaled_asymmetry(const SparseMatrix& A) {
   for (int c = 0; c < difference.outerSize(); ++c) {
     for (SparseMatrix::InnerIterator it(difference, c); it; ++it) {
       const double size = std::sqrt(std::abs(diagonal[it.row()] * diagonal[c]));
-      if (it.value() != 0) largest = std::max(largest, size > 0 ? std::abs(it.value()) / size : 1.0);
+      if (it.value() != 0)
+        largest = std::max(largest, size > 0 ? std::abs(it.value()) / size : 1.0);
     }
   }
   return largest;
+}
+
+SparseMatrix sparse_mass(const StepProblem& problem) {
+  const auto* blocks = std::get_if<BlockDiagonal>(&problem.H);
+  return blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(problem.H);
 }
 
 // True if every Jacobian entry covers exactly one mass block, as the factored path needs.
@@ -81,10 +88,7 @@ Delassus::Delassus(const StepProblem& problem) : problem_(problem) {
   E_ = problem.E;
   q_ = problem.b;
   skew_.resize(rows(), rows());
-  if (const auto* H = std::get_if<SparseMatrix>(&problem.H);
-      H != nullptr && problem.dofs() > 0 && scaled_asymmetry(*H) > 1e-9) {
-    condense();
-  }
+  if (problem.dofs() > 0 && scaled_asymmetry(sparse_mass(problem)) > 1e-9) condense();
   if (E_.nonZeros() > 0) {
     const SparseMatrix transposed = E_.transpose();
     skew_ = 0.5 * (E_ - transposed);
@@ -98,8 +102,7 @@ Delassus::Delassus(const StepProblem& problem) : problem_(problem) {
       JHinv_ = times_inverse_mass(problem.J, inverse_mass_);
       factored_ = is_block_diagonal(E_, problem.K);
     } else {
-      const SparseMatrix H =
-          blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(problem.H);
+      const SparseMatrix H = sparse_mass(problem);
       mass_factor_.analyze(H);
       if (!mass_factor_.factorize(H)) {
         throw InputError("H", "a matrix that is not positive definite",
@@ -119,8 +122,9 @@ Delassus::Delassus(const StepProblem& problem) : problem_(problem) {
 
 void Delassus::condense() {
   condensed_ = true;
-  Eigen::SparseLU<SparseMatrix> factor(std::get<SparseMatrix>(problem_.H));
-  if (factor.info() != Eigen::Success) throw InputError("H", "a singular matrix", "an invertible matrix");
+  Eigen::SparseLU<SparseMatrix> factor(sparse_mass(problem_));
+  if (factor.info() != Eigen::Success)
+    throw InputError("H", "a singular matrix", "an invertible matrix");
   const SparseMatrix J = to_sparse(problem_.J);
   Matrix rhs(problem_.dofs(), rows() + 1);
   rhs << Matrix(J.transpose()), problem_.a;
@@ -167,7 +171,9 @@ void Delassus::recover(const Vector& lambda, Vector& x) {
   solve_mass(work_, x);
 }
 
-void Delassus::apply_skew(const Vector& lambda, Vector& w) const { w.noalias() = skew_ * lambda; }
+void Delassus::apply_skew(const Vector& lambda, Vector& w) const {
+  w.noalias() = skew_ * lambda;
+}
 
 void Delassus::compute_diagonal() {
   diagonal_start_.resize(blocks());
@@ -180,8 +186,7 @@ void Delassus::compute_diagonal() {
   mean_diagonal_.resize(blocks());
   scale_.resize(blocks());
   const auto* sparse_h = std::get_if<SparseMatrix>(&problem_.H);
-  const Vector mass_diagonal =
-      sparse_h != nullptr && has_mass() ? Vector(sparse_h->diagonal()) : Vector();
+  const Vector mass_diagonal = sparse_h != nullptr ? Vector(sparse_h->diagonal()) : Vector();
   for (int i = 0; i < blocks(); ++i) {
     const int d = K().sets[i].dim;
     Eigen::Map<Matrix> D(diagonal_.data() + diagonal_start_[i], d, d);
@@ -191,7 +196,6 @@ void Delassus::compute_diagonal() {
         if (r >= 0 && r < d) D(r, c) = it.value();
       }
     }
-    double scaled_trace = D.trace();
     if (!has_mass()) {
       // D is complete: E holds all of W.
     } else if (inverse_mass_.blocks() == 0) {
@@ -201,9 +205,6 @@ void Delassus::compute_diagonal() {
         Jt.middleRows(entry.column, entry.width) += entry_block(problem_.J, i, entry).transpose();
       }
       D += Jt.transpose() * mass_factor_.solve(Jt);
-      if (mass_diagonal.size() > 0) {
-        scaled_trace += (Jt.cwiseAbs2().transpose() * mass_diagonal.cwiseInverse()).sum();
-      }
     } else {
       for (int e = problem_.J.entry_start[i]; e < problem_.J.entry_start[i + 1]; ++e) {
         D += entry_block(JHinv_, i, JHinv_.entries[e]) *
@@ -212,10 +213,22 @@ void Delassus::compute_diagonal() {
     }
     const double trace = D.trace();
     mean_diagonal_[i] = trace > 0 ? trace / d : 1;
-    // The certificate's ρ_i: the diagonal of H stands for H where H is sparse.
-    const double t = mass_diagonal.size() > 0 ? scaled_trace : trace;
+    const double t = mass_diagonal.size() > 0 ? trace_with_diagonal_mass(i, mass_diagonal) : trace;
     scale_[i] = t > 0 ? d / t : 1;
   }
+}
+
+// tr(J_i diag(H)⁻¹ J_iᵀ + E_ii): the certificate's ρ_i lets the diagonal of H stand for H where H is sparse.
+double Delassus::trace_with_diagonal_mass(int i, const Vector& mass_diagonal) const {
+  double trace = 0;
+  for (int r = K().start[i]; r < K().start[i + 1]; ++r) trace += problem_.E.coeff(r, r);
+  for (int e = problem_.J.entry_start[i]; e < problem_.J.entry_start[i + 1]; ++e) {
+    const auto& entry = problem_.J.entries[e];
+    trace += (entry_block(problem_.J, i, entry).cwiseAbs2() *
+              mass_diagonal.segment(entry.column, entry.width).cwiseInverse())
+                 .sum();
+  }
+  return trace;
 }
 
 const BlockRows& Delassus::matrix() {

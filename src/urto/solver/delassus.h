@@ -30,9 +30,9 @@ class Delassus {
   int blocks() const { return problem_.blocks(); }
 
   const Vector& q() const { return q_; }
-  void apply(const Vector& lambda, Vector& w);             ///< w = W λ
+  void apply(const Vector& lambda, Vector& w);                     ///< w = W λ
   void apply_without_compliance(const Vector& lambda, Vector& w);  ///< w = J H⁻¹ Jᵀ λ
-  void recover(const Vector& lambda, Vector& x);   ///< x = H⁻¹ (a + Jᵀλ)
+  void recover(const Vector& lambda, Vector& x);                   ///< x = H⁻¹ (a + Jᵀλ)
   bool is_symmetric() const { return skew_.nonZeros() == 0; }
   void apply_skew(const Vector& lambda, Vector& w) const;  ///< w = (E − Eᵀ)/2 λ
 
@@ -40,20 +40,25 @@ class Delassus {
     const int d = problem_.K.sets[block].dim;
     return {diagonal_.data() + diagonal_start_[block], d, d};
   }
-  double mean_diagonal(int block) const { return mean_diagonal_[block]; }  ///< tr(W_ii)/d, 1 if zero
+  double mean_diagonal(int block) const {
+    return mean_diagonal_[block];
+  }                                                        ///< tr(W_ii)/d, 1 if zero
   double scale(int block) const { return scale_[block]; }  ///< ρ_i of the scaled natural map
 
   bool is_factored() const { return factored_; }
-  bool has_mass() const { return problem_.dofs() > 0 && !condensed_; }  ///< W = J H⁻¹ Jᵀ + E with H symmetric
+  bool has_mass() const {
+    return problem_.dofs() > 0 && !condensed_;
+  }  ///< W = J H⁻¹ Jᵀ + E with H symmetric
   const BlockRows& jacobian() const { return problem_.J; }
   const BlockRows& jacobian_times_inverse_mass() const { return JHinv_; }  ///< factored only
-  const SparseMatrix& compliance() const { return E_; }                     ///< symmetrised E
+  const SparseMatrix& compliance() const { return E_; }                    ///< symmetrised E
   const BlockRows& matrix();  ///< W itself, block-sparse
 
  private:
   void solve_mass(const Vector& rhs, Vector& x) const;
   void condense();
   void compute_diagonal();
+  double trace_with_diagonal_mass(int block, const Vector& mass_diagonal) const;
   void assemble_from_bodies();
   void assemble_from_solves();
 

@@ -24,7 +24,7 @@ void jacobi(Run& run) {
       u += skew;
     }
     run.iterations = iteration;
-    if (time_to_measure(iteration) && run.monitor.observe(iteration, run.lambda, u)) return;
+    if (run.monitor.is_due(iteration) && run.monitor.observe(iteration, run.lambda, u)) return;
     std::array<double, max_block> trial{};
     for (int i = 0; i < W.blocks(); ++i) {
       const ConvexSet& set = K.sets[i];

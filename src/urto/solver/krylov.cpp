@@ -86,7 +86,7 @@ void minres(Run& run) {
   double s = 0;
   double eta = beta;
   for (int iteration = 0;; ++iteration) {
-    if (time_to_measure(iteration) && A.observe(iteration, y, run)) return;
+    if (run.monitor.is_due(iteration) && A.observe(iteration, y, run)) return;
     if (!(beta > 0)) break;
     // Lanczos in the inner product of P⁻¹ (Elman, Silvester, Wathen, algorithm 4.1).
     z /= beta;

@@ -1,7 +1,9 @@
-// Exact Coulomb friction around a convex solver. De Saxcé's term makes the normal velocity depend on the tangential one;
-// with the term frozen the problem is a convex cone problem. Lagging it gives the fixed point
+// Exact Coulomb friction around a convex solver. De Saxcé's term makes the normal velocity depend
+// on the tangential one; with the term frozen the problem is a convex cone problem. Lagging it
+// gives the fixed point
 //     s ← μ‖u_T(s)‖,   u(s) the velocity of the convex problem with q + s,
-// (recipe 000 §2.7.3; Acary, Cadoux, Lemaréchal, Malick 2011). A skew part of W from a file is lagged in the same way.
+// (recipe 000 §2.7.3; Acary, Cadoux, Lemaréchal, Malick 2011). A skew part of W from a file is
+// lagged in the same way.
 #include <algorithm>
 
 #include "urto/solver/method.h"
@@ -21,7 +23,12 @@ void solve_with_lagged_terms(Run& run, ConvexMethod method) {
 
   SolveOptions inner_options = run.options;
   inner_options.record_history = false;
-  inner_options.on_progress = nullptr;
+  // Inside, progress is only a way to stop: its residual is that of another problem.
+  if (run.options.on_progress) {
+    inner_options.on_progress = [&](int iteration, double) {
+      return run.options.on_progress(iteration, run.monitor.last_residual());
+    };
+  }
   inner_options.time_limit = run.options.time_limit - run.monitor.seconds();
   Monitor inner(W, inner_options, Friction::convex, Monitor::Clock::now());
   Vector u(W.rows());
@@ -49,13 +56,19 @@ void solve_with_lagged_terms(Run& run, ConvexMethod method) {
     }
     ++run.outer_iterations;
     // The inner solve needs to be only somewhat better than the outer error it can remove.
-    inner.set_tolerance(std::max(0.5 * run.monitor.tolerance(), 0.05 * run.monitor.last_residual()));
+    inner.set_tolerance(
+        std::max(0.5 * run.monitor.tolerance(), 0.05 * run.monitor.last_residual()));
     inner.forget_best();
     inner.set_iteration_offset(run.iterations);
     ConvexTask task{W, q, inner_options, inner, run.lambda};
     method(task);
     run.iterations += std::max(1, task.iterations);
     run.factorizations += task.factorizations;
+    if (inner.status() == Status::failed) {
+      run.monitor.set_status(Status::failed);
+      run.message = "the convex solver broke down";
+      return;
+    }
   }
 }
 

@@ -45,7 +45,8 @@ bool SaddleSystem::observe(int iteration, const Vector& y, Run& run) {
   if (W_.compliance().nonZeros() > 0) u_.noalias() += W_.compliance() * run.lambda;
   run.iterations = iteration;
   if (!run.monitor.observe(iteration, run.lambda, u_)) return false;
-  return run.monitor.status() != Status::converged || momentum <= run.monitor.tolerance();
+  if (run.monitor.status() != Status::converged || momentum <= run.monitor.tolerance()) return true;
+  return run.monitor.limit_reached(iteration);
 }
 
 SparseMatrix SaddleSystem::lower_triangle(double relative_shift) const {
@@ -54,7 +55,8 @@ SparseMatrix SaddleSystem::lower_triangle(double relative_shift) const {
   const auto add = [&](const SparseMatrix& A, int row, int column, double sign) {
     for (int c = 0; c < A.outerSize(); ++c) {
       for (SparseMatrix::InnerIterator it(A, c); it; ++it) {
-        if (row + it.row() >= column + c) triplets.emplace_back(row + it.row(), column + c, sign * it.value());
+        if (row + it.row() >= column + c)
+          triplets.emplace_back(row + it.row(), column + c, sign * it.value());
       }
     }
   };

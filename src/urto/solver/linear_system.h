@@ -9,7 +9,8 @@ namespace urto {
 
 class SaddleSystem {
  public:
-  explicit SaddleSystem(const Delassus& W) : W_(W), n_(W.has_mass() ? W.problem().dofs() : 0), m_(W.rows()) {}
+  explicit SaddleSystem(const Delassus& W)
+      : W_(W), n_(W.has_mass() ? W.problem().dofs() : 0), m_(W.rows()) {}
 
   int size() const { return n_ + m_; }
   int dofs() const { return n_; }

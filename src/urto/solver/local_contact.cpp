@@ -23,7 +23,8 @@ Small velocity(const Eigen::Ref<const Matrix>& M, const double* q, const double*
 }
 
 // Take-off and stick need no search. Returns true and r if one of them is the solution.
-bool solve_without_slip(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, double* r) {
+bool solve_without_slip(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q,
+                        double* r) {
   const int d = set.dim;
   if (q[0] >= 0) {
     std::fill_n(r, d, 0.0);
@@ -57,7 +58,9 @@ bool solve_slip_2d(double mu, const Eigen::Ref<const Matrix>& M, const double* q
 // the trigonometric form, which is well conditioned where t is not. t = ∞ (θ = π) is reached through 1/t.
 struct TrigQuartic {
   double A, B, C, D, E;
-  double value(double c, double s) const { return A * c * c + B * s * s + C * s * c + D * s + E * c; }
+  double value(double c, double s) const {
+    return A * c * c + B * s * s + C * s * c + D * s + E * c;
+  }
   double slope(double c, double s) const {
     return 2 * (B - A) * s * c + C * (c * c - s * s) + D * c - E * s;
   }
@@ -65,7 +68,8 @@ struct TrigQuartic {
     std::array<double, 5> p{A + E, 2 * C + 2 * D, 4 * B - 2 * A, 2 * D - 2 * C, A - E};
     const bool reversed = std::abs(p[4]) < std::abs(p[0]);
     if (reversed) std::reverse(p.begin(), p.end());
-    const double size = std::max({std::abs(p[0]), std::abs(p[1]), std::abs(p[2]), std::abs(p[3]), std::abs(p[4])});
+    const double size =
+        std::max({std::abs(p[0]), std::abs(p[1]), std::abs(p[2]), std::abs(p[3]), std::abs(p[4])});
     int degree = 4;
     while (degree > 0 && std::abs(p[degree]) <= 1e-15 * size) --degree;
     int count = 0;
@@ -113,11 +117,12 @@ bool solve_slip_3d(double mu, const Eigen::Ref<const Matrix>& M, const double* q
   const Vec2 qb = V * Vec2(q[1], q[2]);
   const Vec2 a = -m1 / mu;
   const double phi = std::atan2(m1[1], m1[0]);
-  const TrigQuartic quartic{.A = -e * qb[1] * std::cos(phi),
-                            .B = e * qb[0] * std::sin(phi),
-                            .C = (d[0] - d[1]) * p + e * (qb[0] * std::cos(phi) - qb[1] * std::sin(phi)),
-                            .D = qb[0] - p * a[0],
-                            .E = -qb[1] + p * a[1]};
+  const TrigQuartic quartic{
+      .A = -e * qb[1] * std::cos(phi),
+      .B = e * qb[0] * std::sin(phi),
+      .C = (d[0] - d[1]) * p + e * (qb[0] * std::cos(phi) - qb[1] * std::sin(phi)),
+      .D = qb[0] - p * a[0],
+      .E = -qb[1] + p * a[1]};
   std::array<double, 4> theta{};
   const int count = quartic.roots(theta);
   const double size = d.cwiseAbs().maxCoeff();
@@ -149,8 +154,8 @@ struct NewtonSystem {
 };
 
 // Alart–Curnier's function and one element of its generalised Jacobian with respect to r (recipe 003 §5.16, U eliminated).
-NewtonSystem alart_curnier(const ConvexSet& set, const SmallMatrix& M, const double* q, const Small& r, double rho_n,
-                           double rho_t) {
+NewtonSystem alart_curnier(const ConvexSet& set, const SmallMatrix& M, const double* q,
+                           const Small& r, double rho_n, double rho_t) {
   const int d = set.dim;
   const int t = d - 1;
   const Small u = M * r + Eigen::Map<const Vector>(q, d);
@@ -175,7 +180,8 @@ NewtonSystem alart_curnier(const ConvexSet& set, const SmallMatrix& M, const dou
   } else {
     const Small direction = z / length;
     system.F.tail(t) = r.tail(t) - radius * direction;
-    const SmallMatrix gamma = (SmallMatrix::Identity(t, t) - direction * direction.transpose()) / length;
+    const SmallMatrix gamma =
+        (SmallMatrix::Identity(t, t) - direction * direction.transpose()) / length;
     // ∂F_T/∂(s, z) with ∂s/∂r = e_N − ρ_N M_N and ∂z/∂r = e_T − ρ_T M_T.
     system.jacobian.block(1, 1, t, t).setIdentity();
     system.jacobian.block(1, 1, t, t) -= radius * gamma;
@@ -187,7 +193,8 @@ NewtonSystem alart_curnier(const ConvexSet& set, const SmallMatrix& M, const dou
 }
 
 // r − Π(r − ρ(M r + q)) and its generalised Jacobian: the convex law.
-NewtonSystem natural_map(const ConvexSet& set, const SmallMatrix& M, const double* q, const Small& r, double rho) {
+NewtonSystem natural_map(const ConvexSet& set, const SmallMatrix& M, const double* q,
+                         const Small& r, double rho) {
   const int d = set.dim;
   const Small z = r - rho * (M * r + Eigen::Map<const Vector>(q, d));
   Small p(d);
@@ -201,8 +208,8 @@ NewtonSystem natural_map(const ConvexSet& set, const SmallMatrix& M, const doubl
 
 }  // namespace
 
-double local_residual(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, const double* r,
-                      Friction friction) {
+double local_residual(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q,
+                      const double* r, Friction friction) {
   const int d = set.dim;
   Small u = velocity(M, q, r, d);
   if (friction == Friction::exact) u[0] += de_saxce(set, u.data());
@@ -212,8 +219,9 @@ double local_residual(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, c
   return (Eigen::Map<const Vector>(r, d) - z).norm() * m;
 }
 
-LocalResult solve_local_projection(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, double* r,
-                                   Friction friction, double tolerance, int max_iterations) {
+LocalResult solve_local_projection(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
+                                   const double* q, double* r, Friction friction, double tolerance,
+                                   int max_iterations) {
   const int d = set.dim;
   const double m = std::max(M.trace() / d, 1e-300);
   double rho = 1 / m;
@@ -251,7 +259,8 @@ LocalResult solve_local_projection(const ConvexSet& set, const Eigen::Ref<const 
   return result;
 }
 
-LocalResult solve_local_quartic(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, double* r) {
+LocalResult solve_local_quartic(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
+                                const double* q, double* r) {
   assert(set.kind == SetKind::cone && (set.dim == 2 || set.dim == 3));
   if (solve_without_slip(set, M, q, r)) return {true, 0};
   if (set.mu == 0) {
@@ -263,8 +272,8 @@ LocalResult solve_local_quartic(const ConvexSet& set, const Eigen::Ref<const Mat
   return {found, 1};
 }
 
-LocalResult solve_local_newton(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, double* r,
-                               Friction friction, double tolerance) {
+LocalResult solve_local_newton(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
+                               const double* q, double* r, Friction friction, double tolerance) {
   const int d = set.dim;
   const SmallMatrix m = M;
   const bool exact = friction == Friction::exact;

@@ -14,20 +14,22 @@ struct LocalResult {
 };
 
 /// ‖r − Π(r − û/m)‖ · m with m = tr(M)/d: zero at a solution, in units of velocity.
-double local_residual(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, const double* r,
-                      Friction friction);
+double local_residual(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q,
+                      const double* r, Friction friction);
 
 /// Fixed point r ← Π(r − ρ û) with an adaptive ρ. Any set, either law; linear rate.
-LocalResult solve_local_projection(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, double* r,
-                                   Friction friction, double tolerance, int max_iterations);
+LocalResult solve_local_projection(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
+                                   const double* q, double* r, Friction friction, double tolerance,
+                                   int max_iterations);
 
 /// Exact Coulomb friction by cases: take-off, stick, and slip as the root of a quartic (3D) or in closed form (2D). Finds the
 /// solution without iterating; `set` must be a cone of dimension 2 or 3, M positive definite.
-LocalResult solve_local_quartic(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, double* r);
+LocalResult solve_local_quartic(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
+                                const double* q, double* r);
 
 /// Newton on Alart and Curnier's function (exact law), or on the natural map (convex law), damped by a line search; starts
 /// from r. Falls back on the quartic and then on the projection when Newton fails. Cones of dimension 2 and 3.
-LocalResult solve_local_newton(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q, double* r,
-                               Friction friction, double tolerance);
+LocalResult solve_local_newton(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
+                               const double* q, double* r, Friction friction, double tolerance);
 
 }  // namespace urto

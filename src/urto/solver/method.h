@@ -28,8 +28,8 @@ struct ConvexTask {
   const Vector& q;
   const SolveOptions& options;
   Monitor& monitor;
-  Vector& lambda;        ///< start and result
-  int iterations = 0;    ///< added to, bounded by options.max_iterations through the monitor
+  Vector& lambda;      ///< start and result
+  int iterations = 0;  ///< added to, bounded by options.max_iterations through the monitor
   int factorizations = 0;
 };
 using ConvexMethod = void (*)(ConvexTask& task);
@@ -37,9 +37,6 @@ using ConvexMethod = void (*)(ConvexTask& task);
 /// Runs a convex method on the convex problem, or, for exact friction or a slightly non-symmetric W, inside the loop that
 /// lags De Saxcé's term and the skew part of W: q ← q + (μ‖u_T‖, 0, 0) + skew(W) λ (recipe 000 §2.7.3).
 void solve_with_lagged_terms(Run& run, ConvexMethod method);
-
-/// When to measure: every sweep at first, then every few, so that the test costs little against the sweeps.
-inline bool time_to_measure(int iteration) { return iteration <= 10 || iteration % 5 == 0; }
 
 // The registered methods, one file each.
 void jacobi(Run& run);

@@ -6,14 +6,17 @@
 namespace urto {
 namespace {
 
-// Aim one digit below the tolerance: the velocity of a packing is off by ten times the residual or so, and solvers that stop at the same
-// certificate should agree on the motion. That digit may cost a method as much as the ones before it cost each, not more.
+// Aim one digit below the tolerance: the velocity of a packing is off by ten times the residual or
+// so, and solvers that stop at the same certificate should agree on the motion. That digit may cost
+// a method as much as the ones before it cost each, not more.
 constexpr double target = 0.1;
-constexpr double good_enough = 0.7;  // the certificate recomputes everything and may differ in the last digits
+constexpr double good_enough =
+    0.7;  // the certificate recomputes everything and may differ in the last digits
 constexpr double extra_effort = 0.15;
 
 // λ − Π(λ − ρ û) for one block.
-double natural_map_squared(const ConvexSet& set, const double* lambda, const double* u, double de_saxce_term, double rho) {
+double natural_map_squared(const ConvexSet& set, const double* lambda, const double* u,
+                           double de_saxce_term, double rho) {
   std::array<double, max_block> z{};
   std::array<double, max_block> p{};
   z[0] = lambda[0] - rho * (u[0] + de_saxce_term);
@@ -32,8 +35,14 @@ double natural_map_squared(const ConvexSet& set, const double* lambda, const dou
 
 }  // namespace
 
-Monitor::Monitor(const Delassus& W, const SolveOptions& options, Friction law, Clock::time_point start)
-    : W_(W), options_(options), law_(law), start_(start), tolerance_(target * options.tolerance), enough_(good_enough * options.tolerance) {
+Monitor::Monitor(const Delassus& W, const SolveOptions& options, Friction law,
+                 Clock::time_point start)
+    : W_(W),
+      options_(options),
+      law_(law),
+      start_(start),
+      tolerance_(target * options.tolerance),
+      enough_(good_enough * options.tolerance) {
   double sum = 0;
   double energy = 0;
   for (int i = 0; i < W.blocks(); ++i) {
@@ -63,7 +72,9 @@ double Monitor::residual(const Vector& lambda, const Vector& u) const {
   return std::isnan(plain) || std::isnan(scaled) ? NAN : std::max(plain, scaled);
 }
 
-bool Monitor::out_of_time() const { return seconds() > options_.time_limit; }
+bool Monitor::out_of_time() const {
+  return seconds() > options_.time_limit;
+}
 
 double Monitor::seconds() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
@@ -73,7 +84,6 @@ bool Monitor::observe(int iteration, const Vector& lambda, const Vector& u) {
   const double r = residual(lambda, u);
   last_residual_ = r;
   if (options_.record_history) history_.push_back({offset_ + iteration, seconds(), r});
-  if (options_.on_progress) options_.on_progress(offset_ + iteration, r);
   if (std::isnan(r)) {
     status_ = Status::failed;
     return true;
@@ -87,6 +97,14 @@ bool Monitor::observe(int iteration, const Vector& lambda, const Vector& u) {
     status_ = Status::converged;
     return true;
   }
+  if (options_.on_progress && !options_.on_progress(offset_ + iteration, r)) {
+    status_ = Status::interrupted;
+    return true;
+  }
+  return limit_reached(iteration);
+}
+
+bool Monitor::limit_reached(int iteration) {
   if (out_of_time()) {
     status_ = Status::time_limit;
     return true;

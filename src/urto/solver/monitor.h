@@ -19,6 +19,12 @@ class Monitor {
   /// Measures the iterate and decides: true when the solver has to stop. u = W λ + q must hold.
   bool observe(int iteration, const Vector& lambda, const Vector& u);
   double residual(const Vector& lambda, const Vector& u) const;
+  /// True, and the status says which, when the time or the iterations are used up.
+  bool limit_reached(int iteration);
+  /// When to measure: every iteration at first, then every few, so that the test costs little against cheap sweeps.
+  bool is_due(int iteration) const {
+    return iteration <= 10 || iteration % 5 == 0 || offset_ + iteration >= options_.max_iterations;
+  }
 
   /// Also stop when the residual is below this (an inner solve need not be better than its outer loop).
   void set_tolerance(double tolerance) { tolerance_ = enough_ = tolerance; }

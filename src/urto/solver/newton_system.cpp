@@ -41,7 +41,9 @@ int differentiate_cone(const ConvexSet& set, const double* z, double* L, double*
   return 2;
 }
 
-bool is_coulomb(const ConvexSet& set) { return set.kind == SetKind::cone && set.dim <= 3; }
+bool is_coulomb(const ConvexSet& set) {
+  return set.kind == SetKind::cone && set.dim <= 3;
+}
 
 }  // namespace
 
@@ -55,12 +57,14 @@ Response::Response(const SetProduct& K) : z(K.rows()), p(K.rows()), rank(K.block
   right.assign(total, 0.0);
 }
 
-void project_response(const SetProduct& K, Response& response) { project(K, response.z, response.p); }
+void project_response(const SetProduct& K, Response& response) {
+  project(K, response.z, response.p);
+}
 
 void differentiate_projection(const SetProduct& K, Response& response) {
   for (int i = 0; i < K.blocks(); ++i) {
-    response.rank[i] =
-        projection_derivative(K.sets[i], response.z.data() + K.start[i], response.left.data() + response.start[i]);
+    response.rank[i] = projection_derivative(K.sets[i], response.z.data() + K.start[i],
+                                             response.left.data() + response.start[i]);
   }
   response.right = response.left;
   response.symmetric = true;
@@ -97,14 +101,16 @@ void differentiate_alart_curnier(const SetProduct& K, Response& response) {
   response.symmetric = false;
 }
 
-NewtonSystem::NewtonSystem(Delassus& W, bool symmetric) : W_(W), symmetric_(symmetric), block_of_(W.rows()) {
+NewtonSystem::NewtonSystem(Delassus& W, bool symmetric)
+    : W_(W), symmetric_(symmetric), block_of_(W.rows()) {
   for (int i = 0; i < W.blocks(); ++i) {
     std::fill(block_of_.begin() + W.K().start[i], block_of_.begin() + W.K().start[i + 1], i);
   }
   if (W.has_mass()) compliance_ = isotropic_compliance(W);
   if (compliance_) {
     condensed_ = std::make_unique<CondensedMatrix>(
-        W.problem(), symmetric ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
+        W.problem(),
+        symmetric ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
     D_.assign(condensed_->block_values(), 0.0);
   } else {
     W.matrix();
@@ -167,8 +173,8 @@ bool NewtonSystem::factorize_reduced(const Response& response, const Vector& A) 
       outer.push_back(static_cast<int>(inner.size()));
     }
   }
-  reduced_ = Eigen::Map<const SparseMatrix>(n, n, static_cast<Eigen::Index>(values.size()), outer.data(), inner.data(),
-                                            values.data());
+  reduced_ = Eigen::Map<const SparseMatrix>(n, n, static_cast<Eigen::Index>(values.size()),
+                                            outer.data(), inner.data(), values.data());
   if (symmetric_) {
     if (!same_pattern) factor_.analyze(reduced_);
     return factor_.factorize(reduced_);
@@ -178,7 +184,8 @@ bool NewtonSystem::factorize_reduced(const Response& response, const Vector& A) 
   return lu_.info() == Eigen::Success;
 }
 
-bool NewtonSystem::solve(const Response& response, const Vector& A, const Vector& F, Vector& dy, Vector& dv) {
+bool NewtonSystem::solve(const Response& response, const Vector& A, const Vector& F, Vector& dy,
+                         Vector& dv) {
   const SetProduct& K = W_.K();
   dy = -F;
   if (condensed_) {
@@ -189,8 +196,9 @@ bool NewtonSystem::solve(const Response& response, const Vector& A, const Vector
     multiply(W_.jacobian(), solution_, dv);
     for (int i = 0; i < K.blocks(); ++i) {
       const int d = K.sets[i].dim;
-      dy.segment(K.start[i], d) -= Eigen::Map<const Matrix>(D_.data() + condensed_->block_offset(i), d, d) *
-                                   dv.segment(K.start[i], d);
+      dy.segment(K.start[i], d) -=
+          Eigen::Map<const Matrix>(D_.data() + condensed_->block_offset(i), d, d) *
+          dv.segment(K.start[i], d);
     }
     return dy.allFinite();
   }

@@ -18,7 +18,12 @@ class GaussSeidel {
   /// `local_tolerance` bounds the residual of one contact [velocity].
   GaussSeidel(Delassus& W, const Vector& lambda, Friction friction, LocalSolver local,
               double local_tolerance)
-      : W_(W), friction_(friction), local_(local), local_tolerance_(local_tolerance), step_(W), rows_(W, lambda) {}
+      : W_(W),
+        friction_(friction),
+        local_(local),
+        local_tolerance_(local_tolerance),
+        step_(W),
+        rows_(W, lambda) {}
 
   void sweep(Vector& lambda) {
     local_failures_ = 0;
@@ -62,8 +67,10 @@ class GaussSeidel {
     if (local_ == LocalSolver::newton && cone) {
       return solve_local_newton(set, M, q, r, friction_, local_tolerance_).solved;
     }
-    if (local_ == LocalSolver::quartic && cone && solve_local_quartic(set, M, q, r).solved) return true;
-    return solve_local_projection(set, M, q, r, friction_, local_tolerance_, projection_steps).solved;
+    if (local_ == LocalSolver::quartic && cone && solve_local_quartic(set, M, q, r).solved)
+      return true;
+    return solve_local_projection(set, M, q, r, friction_, local_tolerance_, projection_steps)
+        .solved;
   }
 
   Delassus& W_;
@@ -79,26 +86,35 @@ void gauss_seidel(Run& run, LocalSolver local) {
   Delassus& W = run.W;
   const double scale = W.rows() > 0 ? W.q().cwiseAbs().maxCoeff() : 0;
   // Local problems are solved well below the global tolerance: their errors add up over the blocks.
-  const double relative = std::max(1e-14, 0.01 * run.options.tolerance / std::sqrt(std::max(1, W.blocks())));
-  GaussSeidel sweeps(W, run.lambda, run.options.friction, local, relative * (scale > 0 ? scale : 1));
+  const double relative =
+      std::max(1e-14, 0.01 * run.options.tolerance / std::sqrt(std::max(1, W.blocks())));
+  GaussSeidel sweeps(W, run.lambda, run.options.friction, local,
+                     relative * (scale > 0 ? scale : 1));
   Vector u(W.rows());
   for (int iteration = 0;; ++iteration) {
     run.iterations = iteration;
-    if (time_to_measure(iteration)) {
+    if (run.monitor.is_due(iteration)) {
       sweeps.velocities(run.lambda, u);
       if (run.monitor.observe(iteration, run.lambda, u)) break;
     }
     sweeps.sweep(run.lambda);
   }
   if (sweeps.local_failures() > 0) {
-    run.message = std::to_string(sweeps.local_failures()) + " local problems missed their tolerance in the last sweep";
+    run.message = std::to_string(sweeps.local_failures()) +
+                  " local problems missed their tolerance in the last sweep";
   }
 }
 
 }  // namespace
 
-void nsgs_projection(Run& run) { gauss_seidel(run, LocalSolver::projection); }
-void nsgs_quartic(Run& run) { gauss_seidel(run, LocalSolver::quartic); }
-void nsgs_alart_curnier(Run& run) { gauss_seidel(run, LocalSolver::newton); }
+void nsgs_projection(Run& run) {
+  gauss_seidel(run, LocalSolver::projection);
+}
+void nsgs_quartic(Run& run) {
+  gauss_seidel(run, LocalSolver::quartic);
+}
+void nsgs_alart_curnier(Run& run) {
+  gauss_seidel(run, LocalSolver::newton);
+}
 
 }  // namespace urto

@@ -19,11 +19,11 @@ namespace urto {
 namespace {
 
 // Shifts σ relative to the mean diagonal of W, hence free of units.
-constexpr double shift_start = 1e-1;       // a first step that Newton always manages
+constexpr double shift_start = 1e-1;  // a first step that Newton always manages
 constexpr double shift_max_lagged = 1e-1;
 constexpr double shift_give_up = 1e6;
 constexpr double shift_polish = 1e-6;
-constexpr double polish_below = 1e-2;      // residual from which Newton on the exact law is worth a try
+constexpr double polish_below = 1e-2;  // residual from which Newton on the exact law is worth a try
 constexpr int polish_wait_min = 5, polish_wait_max = 80;
 
 // The multipliers are recovered as (αλ_k − v)/A: rounding of the velocity v is magnified by 1/σ, and must stay below the tolerance.
@@ -31,7 +31,9 @@ double smallest_shift(double tolerance) {
   return std::clamp(50 * std::numeric_limits<double>::epsilon() / tolerance, 1e-7, 1e-2);
 }
 
-bool is_coulomb_cone(const ConvexSet& set) { return set.kind == SetKind::cone && set.dim <= 3; }
+bool is_coulomb_cone(const ConvexSet& set) {
+  return set.kind == SetKind::cone && set.dim <= 3;
+}
 
 // K has a ray d with W d = 0 and q·d < 0: then no velocity meets the constraints. The proximal point runs along such a ray.
 bool runs_along_infeasible_ray(Delassus& W, const Vector& step) {
@@ -44,14 +46,16 @@ bool runs_along_infeasible_ray(Delassus& W, const Vector& step) {
   project(W.K(), d, projected);
   double diagonal = 0;
   for (int i = 0; i < W.blocks(); ++i) diagonal = std::max(diagonal, W.mean_diagonal(i));
-  return Wd.norm() <= 1e-9 * diagonal && (projected - d).norm() <= 1e-6 && W.q().dot(d) < -1e-9 * W.q().norm();
+  return Wd.norm() <= 1e-9 * diagonal && (projected - d).norm() <= 1e-6 &&
+         W.q().dot(d) < -1e-9 * W.q().norm();
 }
 
 // Steers σ by windows of a few steps. A shift that is too small makes the residual wander (De Saxcé's term overshoots, or rounding shows), one that
 // is too large makes it creep; a flat residual is creeping too (multipliers moving along a redundant direction). A shift that works is kept.
 class ShiftControl {
  public:
-  ShiftControl(double smallest, bool exact) : smallest_(smallest), fast_(exact ? 0 : 0.1), exact_(exact) {}
+  ShiftControl(double smallest, bool exact)
+      : smallest_(smallest), fast_(exact ? 0 : 0.1), exact_(exact) {}
 
   double next(double sigma, double residual) {
     if (residual > 1.05 * last_) ++rises_;
@@ -132,7 +136,8 @@ class ProximalPoint {
       if (run_.outer_iterations % 10 == 0 && runs_along_infeasible_ray(W_, run_.lambda - before)) {
         run_.monitor.set_status(Status::infeasible);
         run_.message =
-            "the constraints contradict each other: a combination of them asks for a velocity that does not exist";
+            "the constraints contradict each other: a combination of them asks for a velocity that "
+            "does not exist";
         return;
       }
       sigma = converged ? control.next(sigma, residual) : 5 * sigma;
@@ -159,9 +164,11 @@ class ProximalPoint {
   }
   // Well below what the residual asks for: a Newton step more costs less than a proximal step more.
   double goal(double residual) const {
-    return 1e-3 * run_.monitor.energy_of_q() * std::max(run_.monitor.tolerance(), std::min(1.0, residual));
+    return 1e-3 * run_.monitor.energy_of_q() *
+           std::max(run_.monitor.tolerance(), std::min(1.0, residual));
   }
-  ProximalSubproblem::Report run_subproblem(ProximalSubproblem& subproblem, double sigma, double residual) {
+  ProximalSubproblem::Report run_subproblem(ProximalSubproblem& subproblem, double sigma,
+                                            double residual) {
     for (int i = 0; i < W_.blocks(); ++i) alpha_[i] = sigma * W_.mean_diagonal(i);
     subproblem.set(run_.lambda, alpha_, c_);
     const auto report = subproblem.solve(goal(residual));
@@ -208,6 +215,8 @@ class ProximalPoint {
 
 }  // namespace
 
-void prox_newton(Run& run) { ProximalPoint(run).solve(); }
+void prox_newton(Run& run) {
+  ProximalPoint(run).solve();
+}
 
 }  // namespace urto

@@ -55,14 +55,17 @@ void ProximalSubproblem::respond(double t) {
 
 void ProximalSubproblem::step(double t) {
   y_ += t * dy_;
-  system_.apply(y_, v_);  // not v += t dv: the first steps of a subproblem are long, and 1/A magnifies what they leave behind
+  system_.apply(
+      y_,
+      v_);  // not v += t dv: the first steps of a subproblem are long, and 1/A magnifies what they leave behind
   v_ += W_.q();
   respond(0);
 }
 
 ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal) {
   constexpr int limit = 100;
-  constexpr int patience = 12;  // steps without halving the decrement, near the goal: the rounding floor
+  constexpr int patience =
+      12;  // steps without halving the decrement, near the goal: the rounding floor
   Report report;
   double best = std::numeric_limits<double>::infinity();
   int without_progress = 0;
@@ -115,7 +118,8 @@ double ProximalSubproblem::merit(double t) {
     const int first = W_.K().start[i];
     const int d = W_.K().sets[i].dim;
     sum += W_.mean_diagonal(i) *
-           (y_.segment(first, d) + t * dy_.segment(first, d) - response_.p.segment(first, d)).squaredNorm();
+           (y_.segment(first, d) + t * dy_.segment(first, d) - response_.p.segment(first, d))
+               .squaredNorm();
   }
   return std::sqrt(sum);
 }
@@ -123,14 +127,16 @@ double ProximalSubproblem::merit(double t) {
 // The Newton equation of F = y − P(z): (I − D(1 − ρA)) dy + ρ D W₀ dy = −F. Multiplied by B⁻¹ = (I − D(1 − ρA))⁻¹ it has the form that NewtonSystem
 // solves, with ρ B⁻¹L in place of L/A.
 void ProximalSubproblem::condition_exact_system() {
-  using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
+  using SmallMatrix =
+      Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
   const SetProduct& K = W_.K();
   F_ = y_ - response_.p;
   for (int i = 0; i < K.blocks(); ++i) {
     if (response_.rank[i] == 0) continue;
     const int d = K.sets[i].dim;
     Eigen::Map<Matrix> L(response_.left.data() + response_.start[i], d, response_.rank[i]);
-    const Eigen::Map<const Matrix> R(response_.right.data() + response_.start[i], d, response_.rank[i]);
+    const Eigen::Map<const Matrix> R(response_.right.data() + response_.start[i], d,
+                                     response_.rank[i]);
     SmallMatrix B = SmallMatrix::Identity(d, d);
     B.noalias() -= (1 - step_[i] * A_[i]) * L.lazyProduct(R.transpose());
     const Eigen::PartialPivLU<SmallMatrix> factor(B);
@@ -142,7 +148,8 @@ void ProximalSubproblem::condition_exact_system() {
 ProximalSubproblem::Report ProximalSubproblem::solve_exact(double goal) {
   constexpr int limit = 60;
   constexpr int halvings = 12;
-  constexpr int patience = 10;  // steps without a real decrease: this is not the neighbourhood of a solution
+  constexpr int patience =
+      10;  // steps without a real decrease: this is not the neighbourhood of a solution
   std::array<double, 4> recent{};
   double current = merit(0);
   recent.fill(current);

@@ -21,7 +21,8 @@ BlockStep::BlockStep(const Delassus& W) : K_(W.K()) {
   }
 }
 
-void BlockStep::descend(int i, double omega, const double* lambda, const double* u, double* out) const {
+void BlockStep::descend(int i, double omega, const double* lambda, const double* u,
+                        double* out) const {
   const ConvexSet& set = K_.sets[i];
   const double* step = values_.data() + start_[i];
   const int d = set.dim;

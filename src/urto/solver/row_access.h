@@ -33,7 +33,8 @@ class RowAccess {
       multiply_add_block(operator_.jacobian(), i, x_.data(), u);
       if (E_.nonZeros() > 0) {
         for (int k = 0; k < d; ++k) {
-          for (SparseMatrix::InnerIterator it(E_, first + k); it; ++it) u[k] += it.value() * lambda[it.row()];
+          for (SparseMatrix::InnerIterator it(E_, first + k); it; ++it)
+            u[k] += it.value() * lambda[it.row()];
         }
       }
     } else {
@@ -47,14 +48,16 @@ class RowAccess {
 
   /// λ_i has grown by `delta`.
   void changed(int i, const double* delta) {
-    if (factored_) transpose_multiply_add_block(operator_.jacobian_times_inverse_mass(), i, delta, x_.data());
+    if (factored_)
+      transpose_multiply_add_block(operator_.jacobian_times_inverse_mass(), i, delta, x_.data());
   }
 
   /// All of u at the current λ, after a refresh.
   void velocities(const Vector& lambda, Vector& u) {
     refresh(lambda);
     u.resize(lambda.size());
-    for (int i = 0; i < operator_.blocks(); ++i) velocity(i, lambda, u.data() + operator_.K().start[i]);
+    for (int i = 0; i < operator_.blocks(); ++i)
+      velocity(i, lambda, u.data() + operator_.K().start[i]);
   }
 
  private:

@@ -29,7 +29,8 @@ SparseMatrix lower_triangle(const BlockRows& W) {
         for (int c = 0; c < entry.width; ++c) {
           const int row = W.row_start[i] + r;
           const int column = entry.column + c;
-          if (row >= column) triplets.emplace_back(row, column, W.values[entry.offset + r * entry.width + c]);
+          if (row >= column)
+            triplets.emplace_back(row, column, W.values[entry.offset + r * entry.width + c]);
         }
       }
     }
@@ -44,14 +45,16 @@ SparseMatrix lower_triangle(const BlockRows& W) {
 ShiftedDelassus::ShiftedDelassus(Delassus& W) : W_(W), inverse_shift_(W.rows()), work_(W.rows()) {
   if (W.has_mass()) compliance_ = isotropic_compliance(W);
   if (compliance_) {
-    condensed_ = std::make_unique<CondensedMatrix>(W.problem(), CondensedMatrix::Symmetry::symmetric);
+    condensed_ =
+        std::make_unique<CondensedMatrix>(W.problem(), CondensedMatrix::Symmetry::symmetric);
     D_.assign(condensed_->block_values(), 0.0);
     z_.resize(W.problem().dofs());
     return;
   }
   matrix_ = lower_triangle(W.matrix());
   for (int r = 0; r < matrix_.cols(); ++r) {
-    diagonal_position_.push_back(matrix_.outerIndexPtr()[r]);  // first of the column in a lower triangle
+    diagonal_position_.push_back(
+        matrix_.outerIndexPtr()[r]);  // first of the column in a lower triangle
     diagonal_values_.push_back(matrix_.valuePtr()[diagonal_position_.back()]);
   }
   factor_.analyze(matrix_);

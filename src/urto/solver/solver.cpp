@@ -42,16 +42,22 @@ const std::array<Registered, 15>& registry() {
       {{"jacobi", "projected Jacobi", projected}, jacobi},
       {{"sor", "projected successive over-relaxation", projected}, sor},
       {{"ssor", "symmetric projected SOR", projected}, symmetric_sor},
-      {{"sor-colour", "SOR by graph colouring, multi-threaded, deterministic", with_threads(projected)}, coloured_sor},
-      {{"nsgs", "Gauss–Seidel, local Newton (Alart–Curnier) with fallbacks", projected}, nsgs_alart_curnier},
-      {{"nsgs-quartic", "Gauss–Seidel, local closed form (quartic)", exact_only(projected)}, nsgs_quartic},
-      {{"nsgs-projection", "Gauss–Seidel, local projection fixed point", projected}, nsgs_projection},
+      {{"sor-colour", "SOR by graph colouring, multi-threaded, deterministic",
+        with_threads(projected)},
+       coloured_sor},
+      {{"nsgs", "Gauss–Seidel, local Newton (Alart–Curnier) with fallbacks", projected},
+       nsgs_alart_curnier},
+      {{"nsgs-quartic", "Gauss–Seidel, local closed form (quartic)", exact_only(projected)},
+       nsgs_quartic},
+      {{"nsgs-projection", "Gauss–Seidel, local projection fixed point", projected},
+       nsgs_projection},
       {{"spg", "spectral projected gradient, preconditioned, with fallback", projected}, spg},
       {{"apgd", "accelerated projected gradient with restart", projected}, apgd},
       {{"admm", "alternating directions, adaptive penalty, cached factor", projected}, admm},
       {{"prox", "proximal point with semi-smooth Newton", projected}, prox_newton},
       {{"minres", "minimal residual on the saddle point (joints only)", linear}, minres},
-      {{"cg", "conjugate gradients on the Delassus system (joints only)", linear}, conjugate_gradient},
+      {{"cg", "conjugate gradients on the Delassus system (joints only)", linear},
+       conjugate_gradient},
       {{"ldlt", "sparse direct LDLᵀ of the saddle point (joints only)", linear}, direct_ldlt},
   }};
   return all;
@@ -63,7 +69,8 @@ const Registered& find_solver(const std::string& name) {
   }
   std::vector<std::string_view> names;
   for (const Registered& entry : registry()) names.push_back(entry.info.name);
-  throw InputError("solver", fmt::format("'{}'", name), fmt::format("one of {}", fmt::join(names, ", ")));
+  throw InputError("solver", fmt::format("'{}'", name),
+                   fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
 std::string solvers_that(bool Capabilities::*can) {
@@ -76,7 +83,8 @@ std::string solvers_that(bool Capabilities::*can) {
 
 void check_capabilities(const SolverInfo& info, const StepProblem& p, const SolveOptions& options) {
   const auto refuse = [&](const char* what, bool Capabilities::*can) {
-    throw InputError(fmt::format("solver '{}' cannot treat {}; these can: {}", info.name, what, solvers_that(can)));
+    throw InputError(fmt::format("solver '{}' cannot treat {}; these can: {}", info.name, what,
+                                 solvers_that(can)));
   };
   bool unilateral = false;
   bool boxes = false;
@@ -84,7 +92,8 @@ void check_capabilities(const SolverInfo& info, const StepProblem& p, const Solv
     unilateral = unilateral || set.has_friction() || set.kind == SetKind::nonnegative;
     boxes = boxes || set.kind == SetKind::box;
   }
-  if (unilateral && !info.can.cones) refuse("contacts (friction or unilateral rows)", &Capabilities::cones);
+  if (unilateral && !info.can.cones)
+    refuse("contacts (friction or unilateral rows)", &Capabilities::cones);
   if (boxes && !info.can.boxes) refuse("two-sided bounds", &Capabilities::boxes);
   if (p.K.has_friction()) {
     if (options.friction == Friction::exact && !info.can.exact_friction) {
@@ -103,13 +112,14 @@ void check_options(const SolveOptions& o) {
   const auto check = [](bool good, const char* name, double found, const char* expected) {
     if (!good) throw InputError(fmt::format("option {}", name), fmt::format("{}", found), expected);
   };
-  check(o.tolerance > 0 && std::isfinite(o.tolerance), "tolerance", o.tolerance, "a positive number");
+  check(o.tolerance > 0 && std::isfinite(o.tolerance), "tolerance", o.tolerance,
+        "a positive number");
   check(o.max_iterations >= 0, "max_iterations", o.max_iterations, "zero or more");
   check(o.time_limit > 0, "time_limit", o.time_limit, "a positive number of seconds");
   check(o.threads >= 1 && o.threads <= 1024, "threads", o.threads, "1 to 1024");
   check(o.relaxation > 0 && o.relaxation < 2, "relaxation", o.relaxation, "a number in (0, 2)");
-  check(o.jacobi_relaxation > 0 && o.jacobi_relaxation < 2, "jacobi_relaxation", o.jacobi_relaxation,
-        "a number in (0, 2)");
+  check(o.jacobi_relaxation > 0 && o.jacobi_relaxation < 2, "jacobi_relaxation",
+        o.jacobi_relaxation, "a number in (0, 2)");
   check(o.sharpness > 0 && o.sharpness <= 1, "sharpness", o.sharpness, "a number in (0, 1]");
 }
 
@@ -118,8 +128,9 @@ double seconds_since(Monitor::Clock::time_point start) {
 }
 
 // Runs one method and certifies its result.
-Solution run_method(const Registered& entry, const StepProblem& problem, Delassus& W, const SolveOptions& options,
-                    const Vector& start_lambda, Monitor::Clock::time_point start) {
+Solution run_method(const Registered& entry, const StepProblem& problem, Delassus& W,
+                    const SolveOptions& options, const Vector& start_lambda,
+                    Monitor::Clock::time_point start) {
   Solution solution;
   solution.solver = entry.info.name;
   const auto begin = Monitor::Clock::now();
@@ -129,9 +140,10 @@ Solution run_method(const Registered& entry, const StepProblem& problem, Delassu
   solution.timings.solve = seconds_since(begin);
 
   // The best iterate, where the method has not ended on it.
-  const bool own_x = run.x.size() == problem.dofs() && problem.dofs() > 0 && monitor.status() == Status::converged;
-  solution.lambda =
-      monitor.best_residual() < std::numeric_limits<double>::infinity() ? monitor.best() : run.lambda;
+  const bool own_x =
+      run.x.size() == problem.dofs() && problem.dofs() > 0 && monitor.status() == Status::converged;
+  const bool measured = monitor.best_residual() < std::numeric_limits<double>::infinity();
+  solution.lambda = measured && !own_x ? monitor.best() : run.lambda;
   const auto certify_begin = Monitor::Clock::now();
   if (own_x) {
     solution.x = run.x;
@@ -147,9 +159,11 @@ Solution run_method(const Registered& entry, const StepProblem& problem, Delassu
   solution.message = run.message;
   if (solution.certificate.meets(options.tolerance)) {
     solution.status = Status::converged;
+    solution.message.clear();
   } else if (solution.status == Status::converged) {
     solution.status = Status::not_certified;
-    solution.message = "the solver's own test passed, but the certificate does not meet the tolerance";
+    solution.message =
+        "the solver's own test passed, but the certificate does not meet the tolerance";
   }
   solution.iterations = run.iterations;
   solution.outer_iterations = run.outer_iterations;
@@ -170,8 +184,14 @@ void accumulate(Solution& total, Solution&& next) {
     history.push_back(entry);
   }
   const bool better = !(total.certificate.residual() <= next.certificate.residual());
-  const std::string path = total.solver.empty() ? next.solver : total.solver + "+" + next.solver;
-  if (better || next.status == Status::infeasible) total = std::move(next);
+  const bool same =
+      total.solver.size() >= next.solver.size() && total.solver.ends_with(next.solver);
+  const std::string path = total.solver.empty() ? next.solver
+                           : same               ? total.solver
+                                                : total.solver + "+" + next.solver;
+  const Status last = next.status;
+  if (better || last == Status::infeasible) total = std::move(next);
+  if (last == Status::interrupted) total.status = last;
   total.solver = path;
   total.timings.solve = solve;
   total.timings.certify = certified;
@@ -181,35 +201,60 @@ void accumulate(Solution& total, Solution&& next) {
   total.history = std::move(history);
 }
 
-// Gauss–Seidel is fastest on easy problems and shows within some sweeps whether this is one; the proximal Newton method is safest; what
-// neither solves goes once more to a long Gauss–Seidel from the best point found.
-Solution solve_automatically(const StepProblem& problem, Delassus& W, const SolveOptions& options, const Vector& start_lambda,
-                             Monitor::Clock::time_point start) {
-  struct Attempt {
-    const char* name;
-    int iterations;
-  };
-  constexpr int probe_sweeps = 60;
-  const std::vector<Attempt> plan =
-      problem.K.is_linear()
-          ? std::vector<Attempt>{{"ldlt", options.max_iterations}, {"cg", options.max_iterations}}
-          : std::vector<Attempt>{{"nsgs", std::min(probe_sweeps, options.max_iterations)},
-                                 {"prox", options.max_iterations},
-                                 {"nsgs", options.max_iterations}};
-  Solution best;
-  best.certificate.natural_map = std::numeric_limits<double>::infinity();
-  Vector lambda = start_lambda;
-  for (const Attempt& attempt : plan) {
-    SolveOptions o = options;
-    o.max_iterations = attempt.iterations;
-    accumulate(best, run_method(find_solver(attempt.name), problem, W, o, lambda, start));
-    if (best.status == Status::converged || best.status == Status::infeasible || seconds_since(start) > options.time_limit) {
-      break;
-    }
-    lambda = best.lambda;
+// Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems, and two short runs show its rate: it goes on where it
+// would soon be done, else the proximal Newton method takes over, which is the safest; what that leaves goes once more to Gauss–Seidel.
+class AutomaticSolve {
+ public:
+  AutomaticSolve(const StepProblem& problem, Delassus& W, const SolveOptions& options,
+                 Vector start_lambda, Monitor::Clock::time_point start)
+      : problem_(problem),
+        W_(W),
+        options_(options),
+        lambda_(std::move(start_lambda)),
+        start_(start) {
+    best_.certificate.natural_map = std::numeric_limits<double>::infinity();
   }
-  return best;
-}
+
+  Solution run() {
+    if (problem_.K.is_linear()) {
+      attempt("ldlt", options_.max_iterations) || attempt("cg", options_.max_iterations);
+      return std::move(best_);
+    }
+    constexpr int probe = 60;
+    constexpr double worthwhile = 5000;  // sweeps; a Newton step costs some hundred of them
+    if (attempt("nsgs", probe)) return std::move(best_);
+    const double before = best_.certificate.residual();
+    if (attempt("nsgs", probe)) return std::move(best_);
+    const double after = best_.certificate.residual();
+    const double sweeps =
+        probe * std::log(0.1 * options_.tolerance / after) / std::log(after / before);
+    if (after < before && sweeps < worthwhile &&
+        attempt("nsgs", static_cast<int>(1.5 * sweeps) + probe)) {
+      return std::move(best_);
+    }
+    attempt("prox", options_.max_iterations) || attempt("nsgs", options_.max_iterations);
+    return std::move(best_);
+  }
+
+ private:
+  // True when there is nothing more to do.
+  bool attempt(const char* name, int iterations) {
+    SolveOptions options = options_;
+    options.max_iterations = std::min(iterations, options_.max_iterations - best_.iterations);
+    if (options.max_iterations < 0) return true;
+    accumulate(best_, run_method(find_solver(name), problem_, W_, options, lambda_, start_));
+    lambda_ = best_.lambda;
+    return best_.status == Status::converged || best_.status == Status::infeasible ||
+           best_.status == Status::interrupted || seconds_since(start_) > options_.time_limit;
+  }
+
+  const StepProblem& problem_;
+  Delassus& W_;
+  const SolveOptions& options_;
+  Vector lambda_;
+  Monitor::Clock::time_point start_;
+  Solution best_;
+};
 
 }  // namespace
 
@@ -221,6 +266,8 @@ std::string_view to_string(Status status) {
       return "iteration limit";
     case Status::time_limit:
       return "time limit";
+    case Status::interrupted:
+      return "interrupted";
     case Status::stalled:
       return "stalled";
     case Status::infeasible:
@@ -248,14 +295,17 @@ Solution solve(const StepProblem& problem, const SolveOptions& options, const Ve
   check_options(options);
   check_capabilities(entry.info, problem, options);
   if (warm_start != nullptr && warm_start->size() != problem.rows()) {
-    throw InputError("warm start", fmt::format("{} values", warm_start->size()), fmt::format("{}", problem.rows()));
+    throw InputError("warm start", fmt::format("{} values", warm_start->size()),
+                     fmt::format("{}", problem.rows()));
   }
   Delassus W(problem);
-  Vector lambda = warm_start != nullptr && warm_start->allFinite() ? *warm_start : Vector::Zero(problem.rows());
+  Vector lambda =
+      warm_start != nullptr && warm_start->allFinite() ? *warm_start : Vector::Zero(problem.rows());
   project(problem.K, lambda, lambda);
   const double setup = seconds_since(start);
-  Solution solution = entry.method == nullptr ? solve_automatically(problem, W, options, lambda, start)
-                                              : run_method(entry, problem, W, options, lambda, start);
+  Solution solution = entry.method == nullptr
+                          ? AutomaticSolve(problem, W, options, lambda, start).run()
+                          : run_method(entry, problem, W, options, lambda, start);
   solution.timings.setup = setup;
   return solution;
 }

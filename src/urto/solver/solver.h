@@ -22,6 +22,7 @@ enum class Status : std::uint8_t {
   converged,        ///< the certificate meets the tolerance
   iteration_limit,  ///< stopped by max_iterations; the best iterate is returned
   time_limit,       ///< stopped by time_limit; the best iterate is returned
+  interrupted,      ///< stopped by on_progress; the best iterate is returned
   stalled,          ///< no further progress possible at this precision
   infeasible,       ///< no velocity satisfies the constraints (contradictory gaps or joints)
   not_certified,    ///< the solver's own test passed but the certificate misses the tolerance
@@ -42,19 +43,22 @@ struct Capabilities {
 
 struct SolveOptions {
   std::string solver = "auto";
-  double tolerance = 1e-8;       ///< on Certificate::residual(), dimensionless
-  int max_iterations = 10000;    ///< sweeps, gradient steps or Newton steps, whatever the solver counts
+  double tolerance = 1e-8;  ///< on Certificate::residual(), dimensionless
+  int max_iterations =
+      10000;  ///< sweeps, gradient steps or Newton steps, whatever the solver counts
   double time_limit = std::numeric_limits<double>::infinity();  ///< [s] wall time for one problem
   Friction friction = Friction::exact;
   int threads = 1;
   bool record_history = false;
-  /// Called now and then during long solves with (iteration, residual).
-  std::function<void(int, double)> on_progress = {};
+  /// Called now and then with (iteration, residual); false stops the solve with the best iterate so
+  /// far.
+  std::function<bool(int, double)> on_progress = {};
 
   // Fixed-point family (recipe 000 §2.8).
   double relaxation = 1.0;         ///< ω of SOR and its kin, in (0, 2)
   double jacobi_relaxation = 0.3;  ///< ω of Jacobi: 0.2–0.5 converge on stacks, 1 does not
-  double sharpness = 1.0;          ///< λ_r in (0, 1]: 1 takes the projected value, less averages with the old one
+  double sharpness =
+      1.0;  ///< λ_r in (0, 1]: 1 takes the projected value, less averages with the old one
 };
 
 struct HistoryEntry {
@@ -90,9 +94,10 @@ struct SolverInfo {
 /// Every registered solver, in the order of the documentation.
 std::span<const SolverInfo> solvers();
 
-/// Solves from `warm_start` (multipliers; zero when null). Throws InputError if the solver is unknown, cannot treat this
-/// problem or an option is out of range. Never throws for a problem that is merely hard: the status says so.
-/// The problem must be valid: `validate` it first if it comes from outside.
+/// Solves from `warm_start` (multipliers; zero when null). Throws InputError if the solver is
+/// unknown, cannot treat this problem or an option is out of range. Never throws for a problem that
+/// is merely hard: the status says so. The problem must be valid: `validate` it first if it comes
+/// from outside.
 Solution solve(const StepProblem& problem, const SolveOptions& options = {},
                const Vector* warm_start = nullptr);
 

@@ -1,11 +1,28 @@
 #include "urto/solver/spd_factor.h"
 
+#include <dlfcn.h>
+
 #include <Eigen/SparseCholesky>
 #ifdef URTO_HAVE_CHOLMOD
 #include <Eigen/CholmodSupport>
 #endif
 
 namespace urto {
+namespace {
+
+// One thread inside BLAS: ours are outside, and the order of its sums must not depend on the machine (design, section 3). Found at run time,
+// because which BLAS stands behind CHOLMOD is the system's choice.
+void use_one_blas_thread() {
+  static const bool done = [] {
+    if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+      reinterpret_cast<void (*)(int)>(symbol)(1);
+    }
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+}  // namespace
 
 struct SpdFactor::Impl {
   bool large = false;
@@ -32,7 +49,9 @@ void SpdFactor::analyze(const SparseMatrix& lower) {
 #ifdef URTO_HAVE_CHOLMOD
   impl_->large = lower.rows() >= 300;
   if (impl_->large) {
-    impl_->cholmod.cholmod().print = 0;  // a matrix that is not positive definite is our caller's news
+    use_one_blas_thread();
+    // A matrix that is not positive definite is our caller's news, not stderr's.
+    impl_->cholmod.cholmod().print = 0;
     impl_->cholmod.cholmod().quick_return_if_not_posdef = 1;
     impl_->cholmod.analyzePattern(lower);
     return;

@@ -11,8 +11,8 @@
 namespace urto {
 namespace {
 
-constexpr int memory = 10;             // of the non-monotone search
-constexpr double sufficient = 1e-4;    // Armijo
+constexpr int memory = 10;           // of the non-monotone search
+constexpr double sufficient = 1e-4;  // Armijo
 constexpr double step_min = 1e-9, step_max = 1e9;
 
 void spectral_gradient(ConvexTask& task) {
@@ -73,6 +73,8 @@ void spectral_gradient(ConvexTask& task) {
 
 }  // namespace
 
-void spg(Run& run) { solve_with_lagged_terms(run, spectral_gradient); }
+void spg(Run& run) {
+  solve_with_lagged_terms(run, spectral_gradient);
+}
 
 }  // namespace urto
