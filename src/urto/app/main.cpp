@@ -58,9 +58,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
                      fmt::join(names, ", "));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app{"Non-smooth multibody dynamics with certified steps.", "urto"};
   app.set_version_flag("--version", version_text(), "Show the version and what it was built with");
   app.require_subcommand(1);
@@ -83,13 +81,22 @@ int main(int argc, char** argv) {
   } catch (const urto::InputError& error) {
     print_error(error.what());
     return bad_input;
-  } catch (const std::exception& error) {
-    print_error(fmt::format("{}; this is a defect of urto, please report it", error.what()));
-    return not_certified;
   }
   if (std::fflush(stdout) != 0) {
     print_error("the output could not be written");
     return bad_input;
   }
   return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "urto: error: %s; this is a defect of urto, please report it\n",
+                 error.what());
+    return not_certified;
+  }
 }

@@ -104,8 +104,9 @@ Vector block_scales(const StepProblem& p, const SparseMatrix& J) {
   Vector trace = p.E.diagonal();
   if (const auto* blocks = std::get_if<BlockDiagonal>(&p.H)) {
     BlockDiagonal inverse_blocks;
-    for (int k = 0; k < blocks->blocks(); ++k)
+    for (int k = 0; k < blocks->blocks(); ++k) {
       inverse_blocks.push_back(Matrix(blocks->block(k)).inverse());
+    }
     trace += SparseMatrix(J * to_sparse(inverse_blocks)).cwiseProduct(J) * Vector::Ones(J.cols());
   } else {
     trace += J.cwiseProduct(J) * std::get<SparseMatrix>(p.H).diagonal().cwiseInverse();

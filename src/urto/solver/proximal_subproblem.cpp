@@ -64,8 +64,7 @@ void ProximalSubproblem::step(double t) {
 
 ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal) {
   constexpr int limit = 100;
-  constexpr int patience =
-      12;  // steps without halving the decrement, near the goal: the rounding floor
+  constexpr int patience = 12;  // steps without halving the decrement, near the goal
   Report report;
   double best = std::numeric_limits<double>::infinity();
   int without_progress = 0;
@@ -148,8 +147,7 @@ void ProximalSubproblem::condition_exact_system() {
 ProximalSubproblem::Report ProximalSubproblem::solve_exact(double goal) {
   constexpr int limit = 60;
   constexpr int halvings = 12;
-  constexpr int patience =
-      10;  // steps without a real decrease: this is not the neighbourhood of a solution
+  constexpr int patience = 10;  // steps without a real decrease: no solution is near
   std::array<double, 4> recent{};
   double current = merit(0);
   recent.fill(current);

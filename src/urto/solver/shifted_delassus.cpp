@@ -53,8 +53,8 @@ ShiftedDelassus::ShiftedDelassus(Delassus& W) : W_(W), inverse_shift_(W.rows()),
   }
   matrix_ = lower_triangle(W.matrix());
   for (int r = 0; r < matrix_.cols(); ++r) {
-    diagonal_position_.push_back(
-        matrix_.outerIndexPtr()[r]);  // first of the column in a lower triangle
+    // The first of its column in a lower triangle.
+    diagonal_position_.push_back(matrix_.outerIndexPtr()[r]);
     diagonal_values_.push_back(matrix_.valuePtr()[diagonal_position_.back()]);
   }
   factor_.analyze(matrix_);
