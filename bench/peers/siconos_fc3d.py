@@ -120,7 +120,7 @@ def solver_options(name, tolerance):
     return o
 
 
-def solve_once(path, name, target, repeat):
+def solve_once(path, name, target, given, repeat):
     import siconos.numerics as N
     N.numerics_set_verbose(0)
     dim, nc, W, q, mu = read_hdf5(path) if path.endswith(('.hdf5', '.h5')) else read_text(path)
@@ -129,22 +129,45 @@ def solve_once(path, name, target, repeat):
     if nc > 1:
         W.sort_indices()
         problem.M = N.SBM_from_csparse(3, W)[1]
+    print('ready', flush=True)
+    seconds = np.inf
+    for _ in range(repeat):
+        r, u, o = np.zeros(3 * nc), np.zeros(3 * nc), solver_options(name, given)
+        begin = time.process_time()
+        N.fc3d_driver(problem, r, u, o)
+        seconds = min(seconds, time.process_time() - begin)
+        if seconds > 0.05:
+            break
+    error = float(fclib_error(W, q, mu, r))
+    return dict(contacts=nc, reached=int(error <= target), seconds='%.4g' % seconds, fclib_error='%.3g' % error,
+                iterations=int(o.iparam[N.SICONOS_IPARAM_ITER_DONE]), status='reached' if error <= target else 'missed')
+
+
+def solve_tightening(path, name, target, limit, repeat):
+    """Tighter and tighter until the error is reached; each try has the whole limit."""
+    row = {}
     given = target
     for _ in range(MOST_TRIES):
-        seconds = np.inf
-        for _ in range(repeat):
-            r, u, o = np.zeros(3 * nc), np.zeros(3 * nc), solver_options(name, given)
-            begin = time.process_time()
-            N.fc3d_driver(problem, r, u, o)
-            seconds = min(seconds, time.process_time() - begin)
-            if seconds > 0.05:
-                break
-        error = float(fclib_error(W, q, mu, r))
-        if error <= target:
+        command = [sys.executable, os.path.abspath(__file__), '--one', '--solvers', name, '--tolerances', repr(target),
+                   '--given', repr(given), '--repeat', str(repeat), path]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child.stdout.readline()  # 'ready': starting and reading do not count
+        try:
+            out, err = child.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+            return dict(row, status='time limit', reached=0, given_tolerance='%.1e' % given)
+        if 'Traceback' in err:  # a mistake of ours must not look like a failure of theirs
+            sys.exit(err)
+        found = [line for line in out.splitlines() if line.startswith('@')]
+        if not found:
+            return dict(row, status='crashed', reached=0, given_tolerance='%.1e' % given)
+        row = dict(json.loads(found[0][1:]), given_tolerance='%.1e' % given)
+        if row['reached']:
             break
         given *= TIGHTER
-    return dict(contacts=nc, reached=int(error <= target), seconds='%.4g' % seconds, fclib_error='%.3g' % error,
-                iterations=int(o.iparam[N.SICONOS_IPARAM_ITER_DONE]), given_tolerance='%.1e' % given, status='reached' if error <= target else 'missed')
+    return row
 
 
 def main():
@@ -154,33 +177,23 @@ def main():
     a.add_argument('--time-limit', type=float, default=60)
     a.add_argument('--repeat', type=int, default=5)
     a.add_argument('--one', action='store_true', help=argparse.SUPPRESS)
+    a.add_argument('--given', type=float, help=argparse.SUPPRESS)
     a.add_argument('files', nargs='+')
     a = a.parse_args()
     if a.one:
-        print('@' + json.dumps(solve_once(a.files[0], a.solvers, float(a.tolerances), a.repeat)))
+        print('@' + json.dumps(solve_once(a.files[0], a.solvers, float(a.tolerances), a.given, a.repeat)))
         return
     out = csv.DictWriter(sys.stdout, COLUMNS, restval='', lineterminator='\n')
     out.writeheader()
     for path in a.files:
         for name in a.solvers.split(','):
             for tolerance in a.tolerances.split(','):
-                row = dict(problem=os.path.basename(path), solver=name, tolerance=tolerance, reached=0)
-                command = [sys.executable, os.path.abspath(__file__), '--one', '--solvers', name, '--tolerances', tolerance,
-                           '--repeat', str(a.repeat), path]
-                try:
-                    done = subprocess.run(command, capture_output=True, text=True, timeout=a.time_limit)
-                    # A mistake of ours must not look like a failure of theirs.
-                    if 'Traceback' in done.stderr:
-                        sys.exit(done.stderr)
-                    row['status'] = 'crashed'
-                    for line in done.stdout.splitlines():
-                        if line.startswith('@'):
-                            row.update(json.loads(line[1:]))
-                except subprocess.TimeoutExpired:
-                    row['status'] = 'time limit'
+                row = dict(solve_tightening(path, name, float(tolerance), a.time_limit, a.repeat),
+                           problem=os.path.basename(path), solver=name, tolerance=tolerance)
                 out.writerow(row)
                 sys.stdout.flush()
-                print('%-44s %-9s %s %s' % (row['problem'], name, tolerance, row.get('seconds', row['status'])), file=sys.stderr)
+                print('%-44s %-9s %s %s' % (row['problem'], name, tolerance, row.get('seconds', '') + ' ' + row['status']),
+                      file=sys.stderr)
                 if not row['reached']:
                     break
 

@@ -1,0 +1,30 @@
+// The small problems under tests/data, made by Urto: files that stay while the code changes.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "urto/problem/problem_file.h"
+#include "urto/solver/solver.h"
+
+namespace urto {
+namespace {
+
+TEST(CommittedProblems, EachIsReadAndCertifiedByTwoSolversThatAgree) {
+  int problems = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(URTO_DATA_DIR)) {
+    if (entry.path().extension() == ".md") continue;
+    const ProblemFile file = read_problem(entry.path());
+    const auto& p = std::get<StepProblem>(file.problem);
+    const Solution a = solve(p, {.tolerance = 1e-8});
+    EXPECT_EQ(a.status, Status::converged) << entry.path() << " " << a.message;
+    const Solution b = solve(p, {.solver = "prox", .tolerance = 1e-8});
+    EXPECT_EQ(b.status, Status::converged) << entry.path() << " " << b.message;
+    // Exact friction may have several solutions; on these problems both solvers find the same motion.
+    EXPECT_LT((a.u - b.u).norm(), 1e-6 * (1 + a.u.norm())) << entry.path();
+    ++problems;
+  }
+  EXPECT_EQ(problems, 8);
+}
+
+}  // namespace
+}  // namespace urto
