@@ -56,7 +56,8 @@ TEST(Allocation, CounterCounts) {
 TEST(Allocation, IterationsOfProjectedMethodsAllocateNothing) {
   const StepProblem packing = sphere_packing({.contacts = 100});
   const StepProblem local = random_local({.contacts = 30, .rank_deficiency = 0.3});
-  for (const char* solver : {"jacobi", "sor", "ssor", "sor-colour", "nsgs", "nsgs-projection"}) {
+  for (const char* solver :
+       {"jacobi", "sor", "ssor", "sor-colour", "nsgs", "nsgs-quartic", "nsgs-projection"}) {
     for (const StepProblem* p : {&packing, &local}) {
       EXPECT_EQ(allocations_for(*p, solver, 50, Friction::exact),
                 allocations_for(*p, solver, 100, Friction::exact))

@@ -112,7 +112,7 @@ bool solve_slip_3d(double mu, const Eigen::Ref<const Matrix>& M, const double* q
   const double p = -mu * q[0] / M(0, 0);
   const Eigen::SelfAdjointEigenSolver<Mat2> eigen(Mat2(M.block<2, 2>(1, 1)));
   const Mat2 V = eigen.eigenvectors().transpose();
-  const Vec2 d = eigen.eigenvalues();
+  const Vec2& d = eigen.eigenvalues();
   const Vec2 m1 = V * Vec2(M(1, 0), M(2, 0));
   const Vec2 qb = V * Vec2(q[1], q[2]);
   const Vec2 a = -m1 / mu;
@@ -199,7 +199,7 @@ NewtonSystem natural_map(const ConvexSet& set, const SmallMatrix& M, const doubl
   const Small z = r - rho * (M * r + Eigen::Map<const Vector>(q, d));
   Small p(d);
   project(set, z.data(), p.data());
-  std::array<double, max_block * max_block> factor{};
+  std::array<double, std::size_t{max_block} * max_block> factor{};
   const int rank = projection_derivative(set, z.data(), factor.data());
   const Eigen::Map<const Matrix> C(factor.data(), d, rank);
   const SmallMatrix D = C * C.transpose();
