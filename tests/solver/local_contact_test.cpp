@@ -4,7 +4,6 @@
 #include <cmath>
 #include <random>
 
-#include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 
 namespace urto {
@@ -99,7 +98,6 @@ TEST(LocalContact, RecipeT3) {
 TEST(LocalContact, QuarticAndAlartCurnierAgreeOnTenThousandContacts) {
   std::mt19937_64 random(7);
   int slipping = 0;
-  int compared = 0;
   for (int k = 0; k < 10000; ++k) {
     const Contact c = random_contact(random);
     const ConvexSet set = ConvexSet::cone(c.mu);
@@ -112,25 +110,16 @@ TEST(LocalContact, QuarticAndAlartCurnierAgreeOnTenThousandContacts) {
             .solved ||
         local_residual(set, c.M, c.q.data(), newton.data(), Friction::exact) < 1e-13 * c.q.norm())
         << "contact " << k;
-    // Both must be solutions; where friction is strong the exact law may have more than one, and then they may differ.
     const double size = c.q.norm();
     ASSERT_LT(local_residual(set, c.M, c.q.data(), quartic.data(), Friction::exact), 1e-12 * size)
         << "contact " << k;
     ASSERT_LT(local_residual(set, c.M, c.q.data(), newton.data(), Friction::exact), 1e-12 * size)
         << "contact " << k;
-    const Vec3 difference = c.M * (quartic - newton);
-    const double coupling = c.mu * c.M.block<1, 2>(0, 1).norm() / c.M(0, 0);
-    if (coupling < 1) {
-      ASSERT_LT(difference.norm(), 1e-12 * size * c.M.trace() /
-                                       Eigen::SelfAdjointEigenSolver<Mat3>(c.M).eigenvalues()[0])
-          << "contact " << k;
-      ++compared;
-    }
+    ASSERT_LT((c.M * (quartic - newton)).norm(), 1e-12 * size) << "contact " << k;
     const Vec3 u = c.M * newton + c.q;
     if (newton[0] > 0 && u.tail<2>().norm() > 1e-9 * size) ++slipping;
   }
   EXPECT_GT(slipping, 1000);  // the quartic is really exercised
-  EXPECT_GT(compared, 9000);
 }
 
 TEST(LocalContact, PlanarContactAgreesWithSpatialOneWithoutSidewaysMotion) {
