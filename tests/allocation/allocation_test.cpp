@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "allocation/counting.h"
 #include "urto/problem/generate.h"
 #include "urto/solver/solver.h"
 
@@ -15,6 +16,10 @@ void* __libc_memalign(std::size_t, std::size_t);
 
 namespace {
 std::atomic<long> allocations{0};
+}
+
+long allocations_so_far() {
+  return allocations.load();
 }
 
 extern "C" void* malloc(std::size_t size) {

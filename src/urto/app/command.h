@@ -19,6 +19,9 @@ enum ExitCode : int {
 
 void add_solve_command(CLI::App& app, int& exit_code);
 void add_generate_command(CLI::App& app, int& exit_code);
+void add_run_command(CLI::App& app, int& exit_code);
+void add_check_command(CLI::App& app, int& exit_code);
+void add_info_command(CLI::App& app, int& exit_code);
 
 /// "urto: error: …" on stderr.
 void print_error(std::string_view message);

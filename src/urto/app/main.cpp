@@ -65,6 +65,9 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(32);
   app.footer("Each command has its own --help.");
   int exit_code = success;
+  add_run_command(app, exit_code);
+  add_check_command(app, exit_code);
+  add_info_command(app, exit_code);
   add_solve_command(app, exit_code);
   add_generate_command(app, exit_code);
   catch_interrupts();

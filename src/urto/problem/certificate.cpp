@@ -85,38 +85,12 @@ double box_support(const ConvexSet& set, const Block& minus_u) {
   return sum;
 }
 
-// LU, not Cholesky: finite-element files have mass matrices that are not quite symmetric, and q must be the one of the matrix given.
-Vector solve_mass(const StepProblem& p, const Vector& rhs) {
-  if (const auto* blocks = std::get_if<BlockDiagonal>(&p.H)) {
-    Vector x(rhs.size());
-    for (int k = 0; k < blocks->blocks(); ++k) {
-      const int first = blocks->start[k];
-      x.segment(first, blocks->size(k)) =
-          Matrix(blocks->block(k)).partialPivLu().solve(rhs.segment(first, blocks->size(k)));
-    }
-    return x;
-  }
-  return Eigen::SparseLU<SparseMatrix>(std::get<SparseMatrix>(p.H)).solve(rhs);
-}
+// Fixed sizes: a rigid body's 6 × 6 block is the common case, and nothing here may allocate for it.
+using BodyMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_entry_width, max_entry_width>;
 
-// ρ_i = d / tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H (its diagonal where H is sparse).
-Vector block_scales(const StepProblem& p, const SparseMatrix& J) {
-  Vector trace = p.E.diagonal();
-  if (const auto* blocks = std::get_if<BlockDiagonal>(&p.H)) {
-    BlockDiagonal inverse_blocks;
-    for (int k = 0; k < blocks->blocks(); ++k) {
-      inverse_blocks.push_back(Matrix(blocks->block(k)).inverse());
-    }
-    trace += SparseMatrix(J * to_sparse(inverse_blocks)).cwiseProduct(J) * Vector::Ones(J.cols());
-  } else {
-    trace += J.cwiseProduct(J) * std::get<SparseMatrix>(p.H).diagonal().cwiseInverse();
-  }
-  Vector scale(p.blocks());
-  for (int i = 0; i < p.blocks(); ++i) {
-    const double sum = trace.segment(p.K.start[i], p.K.sets[i].dim).sum();
-    scale[i] = sum > 0 ? p.K.sets[i].dim / sum : 1;
-  }
-  return scale;
+void resize(Vector& v, Eigen::Index size) {
+  if (v.size() != size) v.resize(size);
 }
 
 double relative(double value, double size) {
@@ -133,21 +107,136 @@ double Certificate::residual() const {
   return worst(worst(momentum, natural_map), natural_map_scaled);
 }
 
+// H⁻¹ block by block, kept while H stays the same: a rigid body's mass does not change from step to step. LU, not Cholesky: finite-element
+// files have mass matrices that are not quite symmetric, and q must be the one of the matrix given.
+void Certifier::invert_blocks(const BlockDiagonal& H) {
+  if (H.values == mass_ && H.start == mass_start_) return;
+  mass_ = H.values;
+  mass_start_ = H.start;
+  inverse_.resize(H.values.size());
+  node_of_dof_.resize(H.rows());
+  for (int k = 0; k < H.blocks(); ++k) {
+    const int n = H.size(k);
+    for (int d = 0; d < n; ++d) node_of_dof_[H.start[k] + d] = k;
+    Eigen::Map<Matrix> out(inverse_.data() + H.offset[k], n, n);
+    if (n <= max_entry_width) {
+      out = BodyMatrix(H.block(k)).partialPivLu().inverse();
+    } else {
+      out = Matrix(H.block(k)).partialPivLu().inverse();
+    }
+  }
+}
+
+void Certifier::solve_mass(const StepProblem& p) {
+  const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
+  if (blocks == nullptr) {
+    free_ = Eigen::SparseLU<SparseMatrix>(std::get<SparseMatrix>(p.H)).solve(p.a);
+    return;
+  }
+  invert_blocks(*blocks);
+  for (int k = 0; k < blocks->blocks(); ++k) {
+    const int n = blocks->size(k);
+    free_.segment(blocks->start[k], n) =
+        Eigen::Map<const Matrix>(inverse_.data() + blocks->offset[k], n, n)
+            .lazyProduct(p.a.segment(blocks->start[k], n));
+  }
+}
+
+// H x, Jᵀλ, u = J x + E λ + b and q = J H⁻¹ a + b, by loops of its own.
+void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda) {
+  resize(Hx_, p.dofs());
+  resize(reaction_, p.dofs());
+  resize(free_, p.dofs());
+  resize(u_, p.rows());
+  resize(q_, p.rows());
+  resize(compliance_, p.rows());
+  reaction_.setZero();
+  if (p.dofs() > 0) {
+    multiply_mass(p, x, Hx_);
+    solve_mass(p);
+  }
+  compliance_.setZero();
+  for (int c = 0; c < p.E.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(p.E, c); it; ++it)
+      compliance_[it.row()] += it.value() * lambda[c];
+  }
+  for (int i = 0; i < p.J.blocks(); ++i) {
+    for (int r = 0; r < p.J.height(i); ++r) {
+      const int row = p.J.row_start[i] + r;
+      double moving = 0;
+      double free = 0;
+      for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
+        const BlockRows::Entry& entry = p.J.entries[e];
+        const double* values = p.J.values.data() + entry.offset + r * entry.width;
+        for (int c = 0; c < entry.width; ++c) {
+          moving += values[c] * x[entry.column + c];
+          free += values[c] * free_[entry.column + c];
+          reaction_[entry.column + c] += values[c] * lambda[row];
+        }
+      }
+      u_[row] = moving + compliance_[row] + p.b[row];
+      q_[row] = free + p.b[row];
+    }
+  }
+}
+
+// ρ_i = d / tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H (its diagonal where H is sparse).
+void Certifier::measure_scales(const StepProblem& p) {
+  scale_.assign(p.blocks(), 0.0);
+  const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
+  Vector diagonal;
+  if (blocks == nullptr) diagonal = std::get<SparseMatrix>(p.H).diagonal();
+  for (int i = 0; i < p.J.blocks(); ++i) {
+    for (int r = 0; r < p.J.height(i); ++r) {
+      for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
+        const BlockRows::Entry& entry = p.J.entries[e];
+        const double* v = p.J.values.data() + entry.offset + r * entry.width;
+        for (int c = 0; c < entry.width; ++c) {
+          if (blocks == nullptr) {
+            scale_[i] += v[c] * v[c] / diagonal[entry.column + c];
+            continue;
+          }
+          const int k = node_of_dof_[entry.column + c];
+          const int n = blocks->size(k);
+          const double* column =
+              inverse_.data() + blocks->offset[k] + (entry.column + c - blocks->start[k]) * n;
+          for (int d = 0; d < entry.width; ++d) {
+            const int dof = entry.column + d - blocks->start[k];
+            if (dof >= 0 && dof < n) scale_[i] += v[c] * v[d] * column[dof];
+          }
+        }
+      }
+    }
+  }
+  for (int i = 0; i < p.blocks(); ++i) {
+    for (int r = p.K.start[i]; r < p.K.start[i + 1]; ++r) {
+      for (SparseMatrix::InnerIterator it(p.E, r); it; ++it)
+        scale_[i] += it.row() == r ? it.value() : 0;
+    }
+    scale_[i] = scale_[i] > 0 ? p.K.sets[i].dim / scale_[i] : 1;
+  }
+}
+
 Certificate certify(const StepProblem& p, const Vector& x, const Vector& lambda,
                     Friction friction) {
   Certificate c;
-  c.friction = friction;
-  const SparseMatrix J = to_sparse(p.J);
-  Vector Hx = Vector::Zero(p.dofs());
-  if (p.dofs() > 0) multiply_mass(p, x, Hx);
-  const Vector reaction = J.transpose() * lambda;
-  c.momentum = relative((Hx - reaction - p.a).norm(), p.a.norm() + reaction.norm() + Hx.norm());
+  Certifier().certify(p, x, lambda, friction, c);
+  return c;
+}
 
-  const Vector Elambda = p.E * lambda;
-  const Vector u = J * x + Elambda + p.b;
-  Vector q = p.b;
-  if (p.dofs() > 0) q += J * solve_mass(p, p.a);
-  const Vector rho = block_scales(p, J);
+void Certifier::certify(const StepProblem& p, const Vector& x, const Vector& lambda,
+                        Friction friction, Certificate& c) {
+  c = {};
+  c.friction = friction;
+  measure_motion(p, x, lambda);
+  measure_scales(p);
+  double momentum = 0;
+  for (int d = 0; d < p.dofs(); ++d) {
+    const double r = Hx_[d] - reaction_[d] - p.a[d];
+    momentum += r * r;
+  }
+  c.momentum = relative(std::sqrt(momentum),
+                        p.a.norm() + reaction_.norm() + (p.dofs() > 0 ? Hx_.norm() : 0.0));
 
   double sum = 0;
   double energy = 0;
@@ -156,7 +245,7 @@ Certificate certify(const StepProblem& p, const Vector& x, const Vector& lambda,
   for (int i = 0; i < p.blocks(); ++i) {
     const ConvexSet& set = p.K.sets[i];
     const Block l = lambda.segment(p.K.start[i], set.dim);
-    const Block ui = u.segment(p.K.start[i], set.dim);
+    const Block ui = u_.segment(p.K.start[i], set.dim);
     Block hat = ui;
     double sliding = 0;  // μ‖u_T‖ + μ_r‖u_R‖
     if (set.kind == SetKind::cone) sliding = set.mu * ui.tail(set.dim - 1).norm();
@@ -166,9 +255,9 @@ Certificate certify(const StepProblem& p, const Vector& x, const Vector& lambda,
     if (friction == Friction::exact) hat[0] += sliding;
 
     sum += natural_map(set, l, hat).squaredNorm();
-    const double share = natural_map(set, l, rho[i] * hat).squaredNorm() / rho[i];
+    const double share = natural_map(set, l, scale_[i] * hat).squaredNorm() / scale_[i];
     energy += share;
-    energy_of_q += rho[i] * q.segment(p.K.start[i], set.dim).squaredNorm();
+    energy_of_q += scale_[i] * q_.segment(p.K.start[i], set.dim).squaredNorm();
     if (!(share <= largest)) {
       largest = share;
       c.worst_block = i;
@@ -196,10 +285,10 @@ Certificate certify(const StepProblem& p, const Vector& x, const Vector& lambda,
     }
   }
   c.natural_map_absolute = std::sqrt(sum);
-  c.natural_map = relative(c.natural_map_absolute, q.norm());
+  c.natural_map = relative(c.natural_map_absolute, q_.norm());
   c.natural_map_scaled = relative(std::sqrt(energy), std::sqrt(energy_of_q));
-  c.objective = (p.dofs() > 0 ? 0.5 * x.dot(Hx) - p.a.dot(x) : 0.0) + 0.5 * lambda.dot(Elambda);
-  return c;
+  c.objective =
+      (p.dofs() > 0 ? 0.5 * x.dot(Hx_) - p.a.dot(x) : 0.0) + 0.5 * lambda.dot(compliance_);
 }
 
 }  // namespace urto

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "urto/problem/step_problem.h"
 
@@ -41,5 +42,22 @@ struct Certificate {
 
 Certificate certify(const StepProblem& problem, const Vector& x, const Vector& lambda,
                     Friction friction);
+
+/// The same for a loop over steps: keeps its buffers, so that certifying a problem of the same size with a block-diagonal H allocates nothing.
+class Certifier {
+ public:
+  void certify(const StepProblem& problem, const Vector& x, const Vector& lambda, Friction friction,
+               Certificate& out);
+
+ private:
+  void measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda);
+  void invert_blocks(const BlockDiagonal& H);
+  void solve_mass(const StepProblem& p);
+  void measure_scales(const StepProblem& p);
+
+  Vector Hx_, reaction_, free_, u_, q_, compliance_;
+  std::vector<double> scale_, mass_, inverse_;
+  std::vector<int> mass_start_, node_of_dof_;
+};
 
 }  // namespace urto

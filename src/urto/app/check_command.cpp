@@ -1,0 +1,105 @@
+// `urto check scene.json…`: everything that can be said about a scene without running it.
+#include <filesystem>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "urto/app/command.h"
+#include "urto/app/run_report.h"
+#include "urto/error.h"
+#include "urto/io/scene.h"
+
+namespace urto::app {
+namespace {
+
+constexpr double rounding = 1e-9;  // [m, rad] shapes placed to touch overlap by so much
+
+std::vector<std::string> overlaps(Simulation& run) {
+  Interactions rows;
+  run.system().interactions(run.state(), {.h = run.options().step}, rows);
+  std::vector<std::string> out;
+  for (const Contact& c : run.system().contacts()) {
+    if (c.gap >= -rounding) continue;
+    const auto& bodies = run.model().bodies;
+    out.push_back(fmt::format("'{}' and '{}' overlap by {:.3g} m at ({:.4g}, {:.4g}, {:.4g})",
+                              bodies[c.body_a].name, bodies[c.body_b].name, -c.gap, c.point[0],
+                              c.point[1], c.point[2]));
+  }
+  return out;
+}
+
+std::vector<std::string> broken_limits(const Simulation& run) {
+  std::vector<std::string> out;
+  const Model& model = run.model();
+  for (const Limit& l : model.limits) {
+    const double x = coordinate_value(model, run.state(), l.on);
+    if (x >= l.lower - rounding && x <= l.upper + rounding) continue;
+    const Joint& joint = model.joints[l.on.joint];
+    out.push_back(fmt::format("limit '{}': {}.{} starts at {:.6g}, outside [{:.6g}, {:.6g}]",
+                              l.name, joint.name, coordinates(joint.kind)[l.on.coordinate].name, x,
+                              l.lower, l.upper));
+  }
+  return out;
+}
+
+void print_list(const std::vector<std::string>& list) {
+  constexpr std::size_t most = 20;
+  for (std::size_t k = 0; k < list.size() && k < most; ++k) fmt::print("  warning: {}\n", list[k]);
+  if (list.size() > most) fmt::print("  warning: and {} more\n", list.size() - most);
+}
+
+void check(const std::string& file, const std::vector<std::string>& overrides) {
+  const Scene scene = load_scene(file, overrides);
+  std::optional<Simulation> run;
+  StartReport start;
+  try {
+    run.emplace(scene.model, scene.options);
+    start = run->start();
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", file, error.what()));
+  }
+  fmt::print("{}: {}, {}; {} dofs, {} of rank {}, mobility {}\n", file,
+             counted(scene.model.slots, "moving body", "moving bodies"),
+             counted(static_cast<long>(scene.model.joints.size()), "joint", "joints"), start.dofs,
+             counted(start.rows, "equality row", "equality rows"), start.rank, start.mobility());
+  if (start.position_change > rounding || start.velocity_change > rounding) {
+    fmt::print(
+        "  assembling moved a body by {:.3g} m or rad (the joints were off by {:.3g}), and "
+        "changed a velocity by {:.3g}\n",
+        start.position_change, start.position_error, start.velocity_change);
+  }
+  print_list(warnings_of(start));
+  print_list(overlaps(*run));
+  print_list(broken_limits(*run));
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, int& exit_code) {
+  struct Options {
+    std::vector<std::string> files, set;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("check", "Check scenes without running them");
+  sub->add_option("SCENE", options->files, "Scene files")->required();
+  sub->add_option("--set", options->set, "Change a value of the scenes")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
+  sub->footer(
+      "Reports mobility, redundant joints, overlaps and limits that are broken at the start.\n"
+      "Exit code: 0 every scene can be run (there may be warnings), 2 some cannot.");
+  sub->callback([options, &exit_code] {
+    for (const std::string& file : options->files) {
+      try {
+        check(file, options->set);
+      } catch (const InputError& error) {
+        print_error(error.what());
+        exit_code = bad_input;
+      }
+    }
+  });
+}
+
+}  // namespace urto::app

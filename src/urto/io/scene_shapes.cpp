@@ -1,0 +1,118 @@
+// Shapes and the materials of their surfaces. Scenes give full lengths, the model half ones.
+#include <fmt/format.h>
+
+#include "urto/io/scene_builder.h"
+
+namespace urto::scene {
+namespace {
+
+const KeyTable& table_of(ShapeKind kind) {
+  switch (kind) {
+    case ShapeKind::sphere:
+      return keys::sphere;
+    case ShapeKind::box:
+      return keys::box;
+    case ShapeKind::cylinder:
+      return keys::cylinder;
+    case ShapeKind::capsule:
+      return keys::capsule;
+    case ShapeKind::cone:
+      return keys::cone;
+    case ShapeKind::ellipsoid:
+      return keys::ellipsoid;
+    case ShapeKind::half_space:
+      break;
+  }
+  return keys::half_space;
+}
+
+Vec3 three_positive(const Value& v) {
+  const std::vector<double> x = to_numbers(v, 3, positive("m"));
+  return {x[0], x[1], x[2]};
+}
+
+Vec3 read_size(const Object& o, ShapeKind kind) {
+  const auto radius = [&] { return to_number(o.at("radius"), positive("m")); };
+  const auto half = [&](const char* key) { return to_number(o.at(key), positive("m")) / 2; };
+  switch (kind) {
+    case ShapeKind::sphere:
+      return {radius(), 0, 0};
+    case ShapeKind::box:
+      return three_positive(o.at("size")) / 2;
+    case ShapeKind::cylinder:
+    case ShapeKind::capsule:
+      return {radius(), half("length"), 0};
+    case ShapeKind::cone:
+      return {radius(), half("height"), 0};
+    case ShapeKind::ellipsoid:
+      return three_positive(o.at("radii"));
+    case ShapeKind::half_space:
+      break;
+  }
+  return Vec3::Zero();
+}
+
+Material read_properties(const Object& o, Material material) {
+  material.friction = number_or(o, "friction", material.friction, non_negative());
+  material.restitution = number_or(o, "restitution", material.restitution, fraction());
+  material.restitution_threshold =
+      number_or(o, "restitution_threshold", material.restitution_threshold, non_negative("m/s"));
+  return material;
+}
+
+}  // namespace
+
+Shape read_shape(const Builder& b, const Value& v) {
+  if (!v.json->is_object()) fail(v, "an object, a shape");
+  if (!v.json->contains("kind")) refuse(v, "the key 'kind' is missing in a shape");
+  Shape shape;
+  shape.kind = static_cast<ShapeKind>(to_word(v.at("kind"), words::shape_kind));
+  const Object o = to_object(v, table_of(shape.kind));
+  shape.size = read_size(o, shape.kind);
+  shape.pose = to_pose(o);
+  if (const auto material = o.find("material")) {
+    shape.material = find_named(b.materials, *material);
+  }
+  shape.collides = bool_or(o, "collides", true);
+  return shape;
+}
+
+void read_materials(Builder& b, const Object& scene) {
+  // Shapes without a material have this one; a scene may give it other values.
+  b.model.materials = {Material{}};
+  b.materials.entries["default"] = {0, ""};
+  if (const auto section = scene.find("materials")) {
+    if (!section->json->is_object()) fail(*section, "an object, names and materials");
+    for (const auto& [name, unused] : section->json->items()) {
+      const Value v = section->at(name);
+      Material material = read_properties(to_object(v, keys::material), Material{});
+      material.name = name;
+      if (name == "default") {
+        b.model.materials[0] = material;
+        continue;
+      }
+      const Json name_json = name;
+      to_name({&name_json, v.path, v.origins});
+      take_name(b.materials, v, name, static_cast<int>(b.model.materials.size()));
+      b.model.materials.push_back(material);
+    }
+  }
+  const auto pairs = scene.find("material_pairs");
+  if (!pairs) return;
+  for (const Value& item : to_items(*pairs, "an array of material pairs")) {
+    const Object o = to_object(item, keys::material_pair);
+    const auto names = to_items(o.at("materials"), "two names of materials", 2);
+    Model::MaterialPair pair;
+    pair.a = find_named(b.materials, names[0]);
+    pair.b = find_named(b.materials, names[1]);
+    for (const auto& other : b.model.material_pairs) {
+      if (std::minmax(other.a, other.b) != std::minmax(pair.a, pair.b)) continue;
+      refuse(item, "these two materials already have a pair of their own");
+    }
+    pair.properties =
+        read_properties(o, mixed(b.model.materials[pair.a], b.model.materials[pair.b]));
+    b.model.material_pairs.push_back(pair);
+  }
+}
+
+}  // namespace urto::scene

@@ -1,0 +1,118 @@
+// Smooth forces with their tangents: springs, dampers, bushings, loads, gravity fields.
+//
+// A force adds its wrench to f and, when asked, its tangents to a block-sparse accumulator:
+//     stiffness  −∂f/∂q  and  damping  −∂f/∂v   in the tangent space (increments ⊕), 6 × 6 blocks by pairs of bodies.
+// Exact tangents are not symmetric in general. For the implicit steppers with contact there is the positive semi-definite
+// approximation of recipe 002 (9.2)–(9.3): only the terms γ ∇φ ∇φᵀ of each spring and δ ∇φ ∇φᵀ of each damper, which keeps H positive
+// definite for every step size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "urto/model/function.h"
+#include "urto/model/measure.h"
+
+namespace urto {
+
+struct Model;
+struct State;
+
+/// force = characteristic(argument), a line, a table (linear between points, straight lines outside) or a user function that returns (value, derivative).
+struct Characteristic {
+  double slope = 0;  ///< used when `table_x` is empty and `user` is not set
+  std::vector<double> table_x, table_y;
+  std::function<std::array<double, 2>(double)> user = {};
+};
+/// (value, derivative) at x.
+std::array<double, 2> evaluate(const Characteristic& c, double x);
+
+/// A spring and damper on a measure s between two markers: generalised force −k(s − s₀) − c(ṡ), plus `preload`, along ∇s. With the measure `distance` it is the
+/// spring between two points, with `angle` the torsion spring about an axis, with `along` a slide spring.
+struct MeasureSpring {
+  std::string name = {};
+  int marker_a = -1, marker_b = -1;
+  Measure measure{MeasureKind::distance, 0, 0};
+  double rest = 0;           ///< s₀ [m or rad]
+  Characteristic stiffness = {};  ///< of s − s₀ [N or N·m]
+  Characteristic damping = {};    ///< of ṡ
+  double preload = 0;        ///< constant force, positive drives s up
+  int angle_index = -1;      ///< into State::angles when the measure counts turns, −1 otherwise
+};
+
+/// Six-dimensional linear spring between two markers, in the axes of a: forces on the components of w, torques on the rotation vector θ of b against a. The
+/// force on a acts at b's origin. It has the potential ½Σk w² + ½Σk θ², and its exact tangent is complete. ‖θ‖ ≤ π: past half a turn the torque jumps.
+struct Bushing {
+  std::string name = {};
+  int marker_a = -1, marker_b = -1;
+  Eigen::Matrix<double, 6, 1> stiffness =
+      Eigen::Matrix<double, 6, 1>::Zero();  ///< [N/m ×3, N·m/rad ×3]
+  Eigen::Matrix<double, 6, 1> damping = Eigen::Matrix<double, 6, 1>::Zero();
+};
+
+/// A force and a torque at a marker, functions of time, in world or marker axes (`follows` the body).
+struct Load {
+  std::string name = {};
+  int marker = -1;
+  bool follows = false;
+  std::array<Function, 3> force{ConstantFunction{}, ConstantFunction{}, ConstantFunction{}};
+  std::array<Function, 3> torque{ConstantFunction{}, ConstantFunction{}, ConstantFunction{}};
+};
+
+/// Attraction −strength · m (x − centre)/‖x − centre‖³ on every dynamic body; strength = G M [m³/s²].
+struct CentralGravity {
+  std::string name = {};
+  Vec3 centre = Vec3::Zero();
+  double strength = 0;
+};
+
+/// Viscous drag on a body: −c v (world) and −c_r Ω (body).
+struct Drag {
+  std::string name = {};
+  int body = -1;
+  double linear = 0, angular = 0;  ///< [N·s/m], [N·m·s]
+};
+
+/// Anything else, from C++ or Python: adds to f (size nv). Explicit in the implicit steppers (no tangent).
+struct UserForce {
+  std::string name = {};
+  std::function<void(const Model&, const State&, Vector& f)> add = {};
+};
+
+using Force = std::variant<MeasureSpring, Bushing, Load, CentralGravity, Drag, UserForce>;
+const std::string& name_of(const Force& force);
+
+enum class Tangent : std::uint8_t { exact, semidefinite };
+
+/// 6 × 6 blocks of −∂f/∂q and −∂f/∂v, added up by (row body, column body) in dof blocks; cleared and refilled without allocation once warm.
+struct ForceTangents {
+  struct Block {
+    int row = 0, column = 0;  ///< first dofs of the two bodies
+    Eigen::Matrix<double, 6, 6> stiffness, damping;
+  };
+  std::vector<Block> blocks = {};  ///< each pair of bodies once
+  std::vector<int> places = {};    ///< hash table of the pairs → index into `blocks`, −1 is free; valid until `blocks` is sorted, and after clear()
+  void clear();
+  void add(int row, int column, const Eigen::Matrix<double, 6, 6>& stiffness,
+           const Eigen::Matrix<double, 6, 6>& damping);
+};
+
+/// f += the force at the state.
+void add_force(const Force& force, const Model& model, const State& state, Vector& f);
+/// Adds the tangents of the force (nothing for UserForce). Central gravity has the semi-definite tangent zero.
+void add_tangents(const Force& force, const Model& model, const State& state, Tangent kind,
+                  ForceTangents& out);
+/// Potential energy stored (a preload's included); zero at s = s₀, for dissipative parts, loads and user forces.
+double potential_energy(const Force& force, const Model& model, const State& state);
+/// Power that the force takes out by damping, ≥ 0 [W]; a spring's damper, a bushing's, drag.
+double dissipated_power(const Force& force, const Model& model, const State& state);
+/// Power of what is neither potential nor damping, positive when energy enters [W]: loads, user forces, and what kinematic bodies give through springs and bushings.
+/// For every force f·v = −d(potential_energy)/dt − dissipated_power + supplied_power.
+double supplied_power(const Force& force, const Model& model, const State& state);
+
+}  // namespace urto

@@ -1,0 +1,204 @@
+// Tangents of forces. Exact ones follow from f = F ∇s with ∂∇s/∂q = K (measure.h); a bushing's
+// rotation needs the derivative of T⁻¹ besides.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "urto/model/force.h"
+#include "urto/model/force_terms.h"
+#include "urto/model/model.h"
+
+namespace urto {
+namespace {
+
+struct PairTangent {
+  Mat12 stiffness, damping;
+};
+
+// c′(a)/a for c(a) = (1 − ½a cot ½a)/a², the coefficient of θ̃² in T⁻¹(θ). The closed form loses
+// a⁻⁴ rounding errors; c is Σ |B₂ₖ|/(2k)! a²ᵏ⁻², with Bernoulli's numbers.
+double coefficient_slope(double a) {
+  const double x = a * a;
+  if (a < 0.5) {
+    return 1. / 360 +
+           x * (1. / 7560 + x * (1. / 201600 + x * (1. / 5987520 + x * (691. / 130767436800. +
+                                                                        x * (1. / 6227020800.)))));
+  }
+  const double s = std::sin(0.5 * a), c = std::cos(0.5 * a);
+  return ((0.5 * c / (s * a)) + 0.25 / (s * s) - 2 / x) / x;
+}
+
+// ∂(T⁻¹(θ) y)/∂θ at constant y, from T⁻¹(θ) = I + ½θ̃ + c(‖θ‖) θ̃²
+// (rotation.h) and θ̃²y = θ(θ·y) − y(θ·θ).
+Mat3 inverse_jacobian_slope(const Vec3& theta, const Vec3& y) {
+  const double a = theta.norm();
+  const double c = a < 1e-3 ? 1. / 12 + a * a / 720 : (1 - 0.5 * a / std::tan(0.5 * a)) / (a * a);
+  const Vec3 twice = theta.cross(theta.cross(y));
+  return -0.5 * skew(y) +
+         c * (theta.dot(y) * Mat3::Identity() + theta * y.transpose() - 2 * y * theta.transpose()) +
+         coefficient_slope(a) * twice * theta.transpose();
+}
+
+// −∂(F∇s)/∂q beyond the term with the spring's slope: −F K, and the damper's d ∇s (∂ṡ/∂q) with
+// ṡ = ∇s·v.
+void add_curvature(const Measure& m, const MarkerPair& pair, const Row12& gradient, double force,
+                   double damping, Mat12& stiffness) {
+  const Mat12 K = second_derivative(m, pair.A, pair.a, pair.B, pair.b);
+  const Row12 rate_slope = K.transpose() * pair.v;
+  stiffness.noalias() -= force * K;
+  stiffness.noalias() += (damping * gradient) * rate_slope.transpose();
+}
+
+PairTangent pair_tangent(const MeasureSpring& spring, const MarkerPair& pair, const State& state,
+                         Tangent kind) {
+  const SpringTerms s = spring_terms(spring, pair, state);
+  const bool exact = kind == Tangent::exact;
+  const double k = exact ? s.stiffness : std::max(s.stiffness, 0.0);
+  const double d = exact ? s.damping : std::max(s.damping, 0.0);
+  const Mat12 square = s.gradient * s.gradient.transpose();
+  PairTangent t{k * square, d * square};
+  if (exact) add_curvature(spring.measure, pair, s.gradient, s.force, d, t.stiffness);
+  return t;
+}
+
+PairTangent pair_tangent(const Bushing& bushing, const MarkerPair& pair, const State&,
+                         Tangent kind) {
+  const BushingTerms s = bushing_terms(bushing, pair);
+  const bool exact = kind == Tangent::exact;
+  const Vec6 k = exact ? bushing.stiffness : Vec6(bushing.stiffness.cwiseMax(0));
+  const Vec6 d = exact ? bushing.damping : Vec6(bushing.damping.cwiseMax(0));
+  const Mat6x12 kG = k.asDiagonal() * s.gradient, dG = d.asDiagonal() * s.gradient;
+  PairTangent t{s.gradient.transpose() * kG, s.gradient.transpose() * dG};
+  if (!exact) return t;
+  for (std::uint8_t i = 0; i < 3; ++i) {
+    add_curvature({MeasureKind::along, i, 0}, pair, s.gradient.row(i).transpose(), s.force[i], d[i],
+                  t.stiffness);
+  }
+  // The torques are −R_a T⁻¹(θ) τ on A and R_b T⁻¹(−θ) τ on B; the rates are as in force_terms.h.
+  const Vec3 theta = s.coordinate.tail<3>(), torque = s.force.tail<3>();
+  const Vec3 u_a = pair.a.R.transpose() * pair.v.segment<3>(3);
+  const Vec3 u_b = pair.b.R.transpose() * pair.v.segment<3>(9);
+  const Mat3x12 G = s.gradient.bottomRows<3>();
+  const Mat3 on_a = pair.a.R * inverse_jacobian_slope(theta, torque);
+  const Mat3 on_b = pair.b.R * inverse_jacobian_slope(-theta, torque);
+  const Mat3 rate_slope = inverse_jacobian_slope(theta, u_b) + inverse_jacobian_slope(-theta, u_a);
+  const Mat3x12 damped = d.tail<3>().asDiagonal() * rate_slope * G;
+  t.stiffness.middleRows<3>(3) += on_a * G;
+  t.stiffness.middleRows<3>(9) += on_b * G;
+  t.stiffness += G.transpose() * damped;
+  return t;
+}
+
+template <class Between>
+void add(const Between& force, const Model& model, const State& state, Tangent kind,
+         ForceTangents& out) {
+  const MarkerPair pair = marker_pair(model, state, force.marker_a, force.marker_b);
+  if (pair.dof_a < 0 && pair.dof_b < 0) return;
+  const PairTangent t = pair_tangent(force, pair, state, kind);
+  const int dofs[2] = {pair.dof_a, pair.dof_b};
+  for (Eigen::Index i = 0; i < 2; ++i) {
+    for (Eigen::Index j = 0; j < 2; ++j) {
+      if (dofs[i] < 0 || dofs[j] < 0) continue;
+      out.add(dofs[i], dofs[j], t.stiffness.block<6, 6>(6 * i, 6 * j),
+              t.damping.block<6, 6>(6 * i, 6 * j));
+    }
+  }
+}
+
+void add(const Load& load, const Model& model, const State& state, Tangent kind,
+         ForceTangents& out) {
+  const Marker& marker = model.markers[load.marker];
+  const int at = dof(model, marker.body);
+  if (at < 0 || kind == Tangent::semidefinite) return;
+  const Mat3 A = place(model, state, marker.body).A;
+  const LoadTerms l = load_terms(load, marker, A, state.t);
+  Mat6 stiffness = Mat6::Zero();
+  if (load.follows) {
+    // δ(A F) = −A F̃ θ; the torque is constant in body axes.
+    stiffness.topRightCorner<3, 3>() = A * skew(l.body_force);
+  } else {
+    // δ(Aᵀ F) = (Aᵀ F)~ θ.
+    stiffness.bottomRightCorner<3, 3>() =
+        -skew(marker.frame.p) * skew(l.body_force) - skew(l.body_torque);
+  }
+  out.add(at, at, stiffness, Mat6::Zero());
+}
+
+void add(const CentralGravity& gravity, const Model& model, const State& state, Tangent kind,
+         ForceTangents& out) {
+  if (kind == Tangent::semidefinite) return;
+  for (int slot = 0; slot < model.slots; ++slot) {
+    const int at = 7 * slot;
+    const Vec3 d = state.q.segment<3>(at) - gravity.centre;
+    const double r = d.norm();
+    if (r == 0) continue;
+    const Vec3 n = d / r;
+    const double scale = gravity.strength * model.bodies[model.slot_body[slot]].mass / (r * r * r);
+    Mat6 stiffness = Mat6::Zero();
+    stiffness.topLeftCorner<3, 3>() = scale * (Mat3::Identity() - 3 * n * n.transpose());
+    out.add(6 * slot, 6 * slot, stiffness, Mat6::Zero());
+  }
+}
+
+void add(const Drag& drag, const Model& model, const State&, Tangent kind, ForceTangents& out) {
+  const int at = dof(model, drag.body);
+  if (at < 0) return;
+  Vec6 d;
+  d << Vec3::Constant(drag.linear), Vec3::Constant(drag.angular);
+  if (kind == Tangent::semidefinite) d = d.cwiseMax(0).eval();
+  out.add(at, at, Mat6::Zero(), d.asDiagonal().toDenseMatrix());
+}
+
+void add(const UserForce&, const Model&, const State&, Tangent, ForceTangents&) {}
+
+// Fibonacci hashing: the top bits of the product, so that multiples of six spread over the table.
+std::size_t first_place(int row, int column, std::size_t size) {
+  const auto r = static_cast<std::uint64_t>(row), c = static_cast<std::uint64_t>(column);
+  return static_cast<std::size_t>((((r << 32) | c) * 0x9E3779B97F4A7C15U) >>
+                                  (64 - std::bit_width(size - 1)));
+}
+
+// Where the pair is in the table, or the free place it would take.
+std::size_t find_place(const ForceTangents& t, int row, int column) {
+  std::size_t at = first_place(row, column, t.places.size());
+  while (t.places[at] >= 0 && (t.blocks[static_cast<std::size_t>(t.places[at])].row != row ||
+                               t.blocks[static_cast<std::size_t>(t.places[at])].column != column)) {
+    at = (at + 1) & (t.places.size() - 1);
+  }
+  return at;
+}
+
+}  // namespace
+
+void ForceTangents::clear() {
+  blocks.clear();
+  std::fill(places.begin(), places.end(), -1);
+}
+
+void ForceTangents::add(int row, int column, const Eigen::Matrix<double, 6, 6>& stiffness,
+                        const Eigen::Matrix<double, 6, 6>& damping) {
+  // At most half full, and a power of two.
+  if (2 * (blocks.size() + 1) > places.size()) {
+    places.assign(std::max<std::size_t>(16, 2 * places.size()), -1);
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      places[find_place(*this, blocks[k].row, blocks[k].column)] = static_cast<int>(k);
+    }
+  }
+  int& place_of_pair = places[find_place(*this, row, column)];
+  if (place_of_pair < 0) {
+    place_of_pair = static_cast<int>(blocks.size());
+    blocks.push_back({row, column, stiffness, damping});
+    return;
+  }
+  Block& block = blocks[static_cast<std::size_t>(place_of_pair)];
+  block.stiffness += stiffness;
+  block.damping += damping;
+}
+
+void add_tangents(const Force& force, const Model& model, const State& state, Tangent kind,
+                  ForceTangents& out) {
+  std::visit([&](const auto& f) { add(f, model, state, kind, out); }, force);
+}
+
+}  // namespace urto

@@ -1,0 +1,51 @@
+// Shapes: what a body looks like, weighs and touches with; and the materials of their surfaces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "urto/math/types.h"
+#include "urto/model/measure.h"
+
+namespace urto {
+
+enum class ShapeKind : std::uint8_t { sphere, box, cylinder, capsule, cone, ellipsoid, half_space };
+std::string_view to_string(ShapeKind kind);
+
+/// One shape of a body. `size` [m] by kind: sphere (radius, –, –); box: half edges; cylinder, capsule: (radius, half length of the straight part, –), axis z;
+/// cone: (base radius, half height, –), axis z, apex at +z, origin at half height; ellipsoid: half axes; half-space: unused, the solid is z ≤ 0.
+struct Shape {
+  ShapeKind kind = ShapeKind::sphere;
+  Vec3 size = Vec3::Zero();
+  Pose pose = {};  ///< in the body's frame (from its centre of mass)
+  int body = -1;
+  int material = 0;
+  bool collides = true;  ///< false: seen and weighed only
+};
+
+struct MassProperties {
+  double mass = 0;              ///< [kg]
+  Vec3 center = Vec3::Zero();   ///< [m]
+  Mat3 inertia = Mat3::Zero();  ///< about the centre, in the axes of the frame asked for [kg m²]
+};
+
+/// Of a homogeneous solid in its own frame. Throws InputError for a half-space (infinite) and for sizes that are not positive.
+MassProperties mass_properties(ShapeKind kind, const Vec3& size, double density);
+/// The same solid placed in another frame.
+MassProperties transformed(const MassProperties& m, const Pose& pose);
+/// Two solids as one (parallel axes).
+MassProperties combined(const MassProperties& a, const MassProperties& b);
+
+/// Surface properties; a pair of materials is mixed when it has no entry of its own.
+struct Material {
+  std::string name = "default";
+  double friction = 0.5;             ///< Coulomb's μ
+  double restitution = 0;            ///< Newton's e in [0, 1]
+  double restitution_threshold = 0;  ///< [m/s] slower impacts do not rebound
+};
+
+/// μ: geometric mean (zero wins), e: the larger one, threshold: the larger one.
+Material mixed(const Material& a, const Material& b);
+
+}  // namespace urto

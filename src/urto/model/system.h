@@ -1,0 +1,58 @@
+// The second-order system: all that a time stepper may ask of mechanics (design §2). The full 3D model is one (RigidSystem); the
+// small systems of the papers, given by formulas, are others. A handful of virtual calls a step, none a row.
+#pragma once
+
+#include "urto/model/force.h"
+#include "urto/model/interactions.h"
+#include "urto/model/model.h"
+
+namespace urto {
+
+/// How interactions are to be measured.
+struct InteractionQuery {
+  double h = 0;                ///< [s] the step ahead: what can be reached within it becomes a row
+  double envelope = 0;         ///< ε_e [m]
+  bool accelerations = false;  ///< fill jdot_v too
+  bool equalities_only =
+      false;  ///< joints, couplings, position motors: what a position must satisfy
+};
+
+struct Energies {  ///< [J]
+  double kinetic = 0, potential = 0;
+};
+
+class System {
+ public:
+  virtual ~System() = default;
+  System() = default;
+  System(const System&) = delete;
+  System& operator=(const System&) = delete;
+
+  virtual int nq() const = 0;
+  virtual int nv() const = 0;
+  /// q ⊕ δ.
+  virtual void add_increment(const Vector& q, const Vector& delta, Vector& out) const = 0;
+  /// to ⊖ from.
+  virtual Vector difference(const Vector& to, const Vector& from) const = 0;
+
+  /// M(q), block by block.
+  virtual void mass(const State& state, BlockDiagonal& M) const = 0;
+  /// f(q, v, t), overwritten.
+  virtual void force(const State& state, Vector& f) = 0;
+  /// −∂f/∂q and −∂f/∂v, overwritten.
+  virtual void tangents(const State& state, Tangent kind, ForceTangents& out) = 0;
+  virtual void interactions(const State& state, const InteractionQuery& query,
+                            Interactions& out) = 0;
+  /// (Jᵀλ)_q of the rows last measured, as blocks of −∂(Jᵀλ)/∂q to add to a stiffness.
+  virtual void geometric_stiffness(const State& state, const Interactions& rows,
+                                   const Vector& lambda, ForceTangents& out) = 0;
+  /// Called on every accepted state: counters of turns and the like.
+  virtual void accept(State& state) const = 0;
+  virtual Energies energies(const State& state) = 0;
+  /// (dissipated by damping ≥ 0, supplied by loads and motors' force laws) [W].
+  virtual std::array<double, 2> powers(const State& state) = 0;
+  /// A person's name for a row block.
+  virtual std::string describe(const RowOrigin& origin) const = 0;
+};
+
+}  // namespace urto

@@ -1,0 +1,340 @@
+#include "urto/stepper/dvi.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <tuple>
+
+namespace urto {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Mat6 = Eigen::Matrix<double, 6, 6>;
+
+double seconds_since(Clock::time_point& start) {
+  const Clock::time_point now = Clock::now();
+  const double s = std::chrono::duration<double>(now - start).count();
+  start = now;
+  return s;
+}
+
+ConvexSet set_of(const Law& law, double h) {
+  switch (law.kind) {
+    case LawKind::equality:
+      return ConvexSet::free(law.dim);
+    case LawKind::unilateral:
+      return ConvexSet::nonnegative(law.dim);
+    case LawKind::coulomb:
+      return ConvexSet::cone(law.friction, law.dim);
+    case LawKind::box:
+      return ConvexSet::box(h * law.lower, h * law.upper, law.dim);
+  }
+  return {};
+}
+
+void resize(Vector& v, int size) {
+  if (v.size() != size) v.resize(size);
+}
+
+// FNV-1a, to compare which contacts carry load in two steps.
+void mix(std::uint64_t& hash, std::uint64_t value) {
+  hash = (hash ^ value) * 1099511628211ULL;
+}
+
+}  // namespace
+
+DviStepper::DviStepper(System& system, const SimulationOptions& options)
+    : system_(system), options_(options) {
+  solver_options_.solve = options.solver;
+  solver_options_.solve.friction = options.stepper.friction;
+  solver_options_.solve.threads = options.threads;
+  solver_options_.islands = options.islands;
+}
+
+// Sets, right-hand side and compliance of one block. Soft rows: E = 1/(h(hk + c)), b = k/(hk + c) g (recipe 000 §2.17).
+void DviStepper::add_law(int block, double h, const State& state) {
+  const Law& law = rows_.laws[block];
+  const int first = rows_.J.row_start[block];
+  problem_.problem.K.push_back(set_of(law, h));
+  for (int r = 0; r < law.dim; ++r) {
+    double& b = problem_.problem.b[first + r];
+    b = rows_.g_t[first + r];
+    problem_.compliance[first + r] = 0;
+    const bool has_position = r == 0 || law.kind == LawKind::equality;
+    if (law.on_velocity || !has_position) continue;
+    const double g = rows_.g[first + r];
+    if (std::isfinite(law.stiffness)) {
+      const double denominator = h * law.stiffness + law.damping;
+      problem_.compliance[first + r] = 1 / (h * denominator);
+      b += law.stiffness / denominator * g;
+    } else {
+      b += law.recovers_slowly ? std::max(g / h, -options_.stepper.recovery_speed) : g / h;
+    }
+  }
+  rebounds_[block] = 0;
+  if (!(law.restitution > 0) || !options_.stepper.restitution || law.kind == LawKind::equality)
+    return;
+  std::array<double, max_block> u{};
+  multiply_add_block(rows_.J, block, state.v.data(), u.data());
+  const double approach = u[0] + rows_.g_t[first];
+  if (rows_.g[first] + h * approach > 0 || approach >= -law.restitution_threshold) return;
+  double& b = problem_.problem.b[first];
+  b = std::min(b, rows_.g_t[first] + law.restitution * approach);
+  rebounds_[block] = 1;
+}
+
+// H += h D + h² K and a += h D v, with the symmetric parts of D and K: any approximation of them is consistent, and the solvers want symmetry.
+void DviStepper::add_tangents(const State& state, double h, Tangent kind) {
+  problem_.coupling.clear();
+  system_.tangents(state, kind, tangents_);
+  const auto key = [](const ForceTangents::Block& b) {
+    return std::tuple(std::min(b.row, b.column), std::max(b.row, b.column), b.row);
+  };
+  std::sort(tangents_.blocks.begin(), tangents_.blocks.end(),
+            [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  Vector& a = problem_.problem.a;
+  for (const ForceTangents::Block& block : tangents_.blocks) {
+    const Mat6 D = 0.5 * h * block.damping;
+    const Mat6 sum = D + 0.5 * h * h * block.stiffness;
+    a.segment<6>(block.row) += D * state.v.segment<6>(block.column);
+    a.segment<6>(block.column) += D.transpose() * state.v.segment<6>(block.row);
+    if (block.row == block.column) {
+      Eigen::Map<Mat6>(problem_.H.values.data() + problem_.H.offset[block.row / 6]) +=
+          sum + sum.transpose();
+      continue;
+    }
+    const int row = std::min(block.row, block.column);
+    const int column = std::max(block.row, block.column);
+    auto& coupling = problem_.coupling;
+    if (coupling.empty() || coupling.back().row != row || coupling.back().column != column) {
+      coupling.push_back({row, column, Mat6::Zero()});
+    }
+    if (block.row < block.column) {
+      coupling.back().values += sum;
+    } else {
+      coupling.back().values += sum.transpose();
+    }
+  }
+}
+
+bool DviStepper::is_positive_definite() {
+  std::vector<int> sizes(problem_.H.blocks(), 6);
+  std::vector<int> signs(problem_.H.blocks(), 1);
+  std::vector<std::pair<int, int>> edges;
+  for (const CouplingBlock& c : problem_.coupling) edges.emplace_back(c.row / 6, c.column / 6);
+  BlockLdlt factor;
+  factor.analyse(sizes, edges);
+  for (int k = 0; k < problem_.H.blocks(); ++k) {
+    Eigen::Map<Mat6>(factor.diagonal(k)) = problem_.H.block(k);
+  }
+  for (int e = 0; e < static_cast<int>(edges.size()); ++e) {
+    const Mat6& values = problem_.coupling[e].values;
+    Eigen::Map<Mat6> out(factor.edge(e));
+    if (factor.edge_order(e).first == edges[e].first) {
+      out = values;
+    } else {
+      out = values.transpose();
+    }
+  }
+  return factor.factorize(signs);
+}
+
+void DviStepper::assemble(const State& state, double h) {
+  system_.mass(state, mass_);
+  system_.force(state, force_);
+  const auto start_matrix = [&] {
+    problem_.H = mass_;
+    resize(problem_.problem.a, system_.nv());
+    multiply(mass_, state.v, problem_.problem.a);
+    problem_.problem.a += h * force_;
+    problem_.coupling.clear();
+  };
+  start_matrix();
+  switch (options_.stepper.implicit_forces) {
+    case ImplicitForces::none:
+      break;
+    case ImplicitForces::semidefinite:
+      add_tangents(state, h, Tangent::semidefinite);
+      break;
+    case ImplicitForces::exact:
+      add_tangents(state, h, Tangent::exact);
+      if (!is_positive_definite()) {
+        start_matrix();
+        add_tangents(state, h, Tangent::semidefinite);
+      }
+      break;
+  }
+  StepProblem& p = problem_.problem;
+  p.K.sets.clear();
+  p.K.start.resize(1);
+  resize(p.b, rows_.rows());
+  problem_.compliance.resize(rows_.rows());
+  rebounds_.resize(rows_.blocks());
+  p.J = rows_.J;
+  bool soft = false;
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    add_law(i, h, state);
+    soft = soft || std::isfinite(rows_.laws[i].stiffness);
+  }
+  complete_problem(problem_, soft);
+}
+
+void DviStepper::recall(const StepMemory& memory, double h) {
+  resize(lambda_, rows_.rows());
+  lambda_.setZero();
+  const double scale = memory.h > 0 ? h / memory.h : 0;
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    const auto at =
+        std::lower_bound(memory.items.begin(), memory.items.end(), rows_.ids[i],
+                         [](const StepMemory::Item& m, std::uint64_t id) { return m.id < id; });
+    if (at == memory.items.end() || at->id != rows_.ids[i] || at->dim != rows_.laws[i].dim)
+      continue;
+    for (int r = 0; r < at->dim; ++r)
+      lambda_[rows_.J.row_start[i] + r] = scale * memory.lambda[at->start + r];
+  }
+}
+
+void DviStepper::remember(StepMemory& memory, double h) const {
+  memory.h = h;
+  memory.items.clear();
+  for (int i = 0; i < rows_.blocks(); ++i)
+    memory.items.push_back({rows_.ids[i], rows_.J.row_start[i], rows_.laws[i].dim});
+  std::sort(memory.items.begin(), memory.items.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+  memory.lambda.assign(lambda_.data(), lambda_.data() + lambda_.size());
+}
+
+// Energy by ½(v + v⁺)·(impulse), which is exactly what each impulse does to the kinetic energy.
+void DviStepper::measure(const State& before, double h, StepReport& report) {
+  work_ = 0.5 * (before.v + v_);
+  std::uint64_t hash = 1469598103934665603ULL;
+  report.energy = {};
+  report.joint_error = report.penetration = report.early_rebound = 0;
+  report.contacts = report.active = 0;
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    const Law& law = rows_.laws[i];
+    const int first = rows_.J.row_start[i];
+    std::array<double, max_block> u{};
+    multiply_add_block(rows_.J, i, work_.data(), u.data());
+    const bool rigid = !std::isfinite(law.stiffness);
+    if (law.kind == LawKind::equality) {
+      for (int r = 0; r < law.dim; ++r) {
+        if (!law.on_velocity && rigid)
+          report.joint_error = std::max(report.joint_error, std::abs(rows_.g[first + r]));
+        report.energy.supplied -= lambda_[first + r] * rows_.g_t[first + r];
+      }
+      continue;
+    }
+    if (law.kind == LawKind::box) {
+      report.energy.supplied -= lambda_[first] * rows_.g_t[first];
+      report.energy.friction -= lambda_[first] * (u[0] + rows_.g_t[first]);
+      continue;
+    }
+    ++report.contacts;
+    report.penetration = std::max(report.penetration, -rows_.g[first]);
+    report.energy.impact -= lambda_[first] * (u[0] + rows_.g_t[first]);
+    report.energy.supplied -= lambda_[first] * rows_.g_t[first];
+    for (int r = 1; r < law.dim; ++r) {
+      report.energy.friction -= lambda_[first + r] * (u[r] + rows_.g_t[first + r]);
+      report.energy.supplied -= lambda_[first + r] * rows_.g_t[first + r];
+    }
+    if (lambda_[first] <= 0) continue;
+    ++report.active;
+    if (rebounds_[i] != 0)
+      report.early_rebound = std::max(report.early_rebound, std::abs(rows_.g[first]));
+    mix(hash, rows_.ids[i]);
+    mix(hash, rebounds_[i]);
+  }
+  report.active_set = hash;
+  report.h = h;
+}
+
+void DviStepper::step(State& state, double h, StepMemory& memory, StepReport& report) {
+  report.t = state.t;
+  Clock::time_point clock = Clock::now();
+  system_.interactions(state, {.h = h, .envelope = options_.contact_envelope}, rows_);
+  report.timings.rows = seconds_since(clock);
+  assemble(state, h);
+  recall(memory, h);
+  report.timings.assemble = seconds_since(clock);
+
+  resize(v_, system_.nv());
+  solver_.solve(problem_, solver_options_, v_, lambda_, report.solve);
+  report.timings.solve = seconds_since(clock);
+  certifier_.certify(problem_.problem, v_, lambda_, options_.stepper.friction, report.certificate);
+  report.meets_tolerance = report.certificate.meets(options_.solver.tolerance);
+  report.timings.certify = seconds_since(clock);
+
+  resize(work_, system_.nv());
+  measure(state, h, report);
+  const std::array<double, 2> before = system_.powers(state);
+  delta_ = h * v_;
+  system_.add_increment(state.q, delta_, state.q);
+  state.v = v_;
+  state.t += h;
+  if (options_.stepper.project_joints)
+    project_positions(state, options_.stepper.projection_tolerance, 5);
+  system_.accept(state);
+  const std::array<double, 2> after = system_.powers(state);
+  report.energy.damping = 0.5 * h * (before[0] + after[0]);
+  report.energy.supplied += 0.5 * h * (before[1] + after[1]);
+  remember(memory, h);
+  report.timings.advance = seconds_since(clock);
+}
+
+// Solves M x − Jᵀλ = a with J x + g_t = 0 (velocities) or J x + g = 0 (positions) over the rigid equality rows.
+void DviStepper::solve_equalities(const State& state, const Vector& a, bool velocities, Vector& x) {
+  StepProblem& p = projection_.problem;
+  system_.mass(state, projection_.H);
+  p.a = a;
+  p.J = held_.J;
+  resize(p.b, held_.rows());
+  projection_.compliance.assign(held_.rows(), 0.0);
+  p.K.sets.clear();
+  p.K.start.resize(1);
+  for (int i = 0; i < held_.blocks(); ++i) {
+    p.K.push_back(ConvexSet::free(held_.laws[i].dim));
+    for (int r = 0; r < held_.laws[i].dim; ++r) {
+      const int row = held_.J.row_start[i] + r;
+      p.b[row] = velocities ? held_.g_t[row] : held_.g[row];
+      // A soft row is a force, not a place to be: so much compliance that it gives way freely.
+      if (std::isfinite(held_.laws[i].stiffness)) projection_.compliance[row] = 1e30;
+    }
+  }
+  Vector lambda = Vector::Zero(held_.rows());
+  resize(x, system_.nv());
+  StepSolveReport ignored;
+  projection_solver_.solve(projection_, solver_options_, x, lambda, ignored);
+}
+
+double DviStepper::project_positions(State& state, double tolerance, int max_rounds) {
+  double error = 0;
+  for (int round = 0;; ++round) {
+    system_.interactions(state, {.equalities_only = true}, held_);
+    error = 0;
+    for (int i = 0; i < held_.blocks(); ++i) {
+      if (std::isfinite(held_.laws[i].stiffness)) continue;
+      for (int r = 0; r < held_.laws[i].dim; ++r)
+        error = std::max(error, std::abs(held_.g[held_.J.row_start[i] + r]));
+    }
+    if (error <= tolerance || round == max_rounds || !std::isfinite(error)) return error;
+    work_.setZero(system_.nv());
+    solve_equalities(state, work_, false, delta_);
+    // Far from the joints a Newton step may leap: half a metre or radian at a time.
+    const double leap = delta_.cwiseAbs().maxCoeff();
+    if (leap > 0.5) delta_ *= 0.5 / leap;
+    system_.add_increment(state.q, delta_, state.q);
+    system_.accept(state);
+  }
+}
+
+void DviStepper::project_velocities(State& state) {
+  system_.interactions(state, {.equalities_only = true}, held_);
+  system_.mass(state, mass_);
+  Vector a(system_.nv());
+  multiply(mass_, state.v, a);
+  solve_equalities(state, a, true, state.v);
+}
+
+}  // namespace urto

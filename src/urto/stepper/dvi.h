@@ -1,0 +1,107 @@
+// The time-stepping DVI scheme, the default stepper (recipe 000 §2.7; Anitescu's scheme, Chrono's EULER_IMPLICIT_LINEARIZED):
+//
+//     H v⁺ − Jᵀγ = (M + hD) v + h f(q, v, t)          H = M + hD + h²K      (variant C of recipe 000 §2.7.6)
+//     u = J v⁺ + b,  γ ∈ K,  −û ∈ N_K(γ)              b = g/h + g_t (joints),  max(g/h, −η_s) (contacts)
+//     q⁺ = q ⊕ h v⁺
+//
+// One step problem a step, impulses γ, inelastic by nature; Newton's law of impact is added as an option: an approaching row (g + h u⁻ ≤ 0, u⁻ < −threshold)
+// must leave at −e u⁻. First order; the joint error stays O(h²) without drift. K and D are approximations (any are consistent).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "urto/model/system.h"
+#include "urto/problem/certificate.h"
+#include "urto/stepper/options.h"
+#include "urto/stepper/step_solver.h"
+
+namespace urto {
+
+/// What one step leaves to the next: multipliers by row id. Part of a checkpoint, or a resumed run would differ in its last bits.
+struct StepMemory {
+  struct Item {
+    std::uint64_t id = 0;
+    int start = 0;  ///< in lambda
+    int dim = 0;
+  };
+  std::vector<Item> items = {};  ///< sorted by id
+  std::vector<double> lambda = {};
+  double h = 0;
+};
+
+/// Energy that went somewhere during a step [J].
+struct EnergyFlow {
+  double supplied = 0;  ///< by loads, motors and bodies that move as told
+  double friction = 0;  ///< dissipated
+  double impact = 0;    ///< dissipated by normal contact and limit impulses
+  double damping = 0;   ///< dissipated
+};
+
+struct StepTimings {  ///< [s]
+  double rows = 0, assemble = 0, solve = 0, certify = 0, advance = 0;
+};
+
+struct StepReport {
+  double t = 0, h = 0;  ///< the step from t to t + h
+  Certificate certificate;
+  StepSolveReport solve;
+  EnergyFlow energy;
+  double joint_error =
+      0;  ///< largest |g| of a rigid equality row at the start of the step [m, rad]
+  double penetration = 0;        ///< deepest contact at the start of the step [m]
+  int contacts = 0;              ///< rows blocks of contacts and limits within reach
+  int active = 0;                ///< of those, with an impulse
+  std::uint64_t active_set = 0;  ///< a hash of which ones, and of which rebound
+  double early_rebound = 0;      ///< largest gap at which a rebound was taken, too early [m]
+  bool meets_tolerance = true;
+  StepTimings timings;
+};
+
+class DviStepper {
+ public:
+  DviStepper(System& system, const SimulationOptions& options);
+
+  /// Advances the state by h.
+  void step(State& state, double h, StepMemory& memory, StepReport& report);
+
+  /// Of the last step: its rows, impulses γ [N·s] and velocities u.
+  const Interactions& rows() const { return rows_; }
+  const Vector& impulses() const { return lambda_; }
+  const BlockStepProblem& problem() const { return problem_; }
+
+  /// Moves `state` onto the rigid equality rows at state.t, in the mass metric. Returns the remaining error.
+  double project_positions(State& state, double tolerance, int max_rounds);
+  /// Changes the velocity least (in the mass metric) so that the equality rows have no rate.
+  void project_velocities(State& state);
+
+ private:
+  void assemble(const State& state, double h);
+  void add_law(int block, double h, const State& state);
+  void add_tangents(const State& state, double h, Tangent kind);
+  bool is_positive_definite();
+  void recall(const StepMemory& memory, double h);
+  void remember(StepMemory& memory, double h) const;
+  void measure(const State& before, double h, StepReport& report);
+  void solve_equalities(const State& state, const Vector& a, bool velocities, Vector& x);
+
+  System& system_;
+  SimulationOptions options_;
+  Interactions rows_;
+  BlockStepProblem problem_;
+  BlockDiagonal mass_;
+  ForceTangents tangents_;
+  StepSolver solver_;
+  StepSolverOptions solver_options_;
+  Certifier certifier_;
+  Vector force_, v_, lambda_, delta_, work_;
+  std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
+
+  // Projections have their own rows and factor: their pattern differs from the step's.
+  Interactions held_;
+  BlockStepProblem projection_;
+  StepSolver projection_solver_;
+};
+
+}  // namespace urto

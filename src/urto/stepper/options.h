@@ -1,0 +1,59 @@
+// Every setting of a run in one place, with unit, default and reason. A scene's "simulation" object has the same names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "urto/model/force.h"
+#include "urto/solver/solver.h"
+
+namespace urto {
+
+enum class ImplicitForces : std::uint8_t {
+  none,  ///< forces only on the right-hand side: cheapest, the step is limited by the stiffest spring
+  semidefinite,  ///< recipe 002 (9.2)–(9.3): H positive definite for every step
+  exact,  ///< symmetric part of the exact tangents; falls back on `semidefinite` where H would not be positive definite
+};
+
+struct StepperOptions {
+  std::string name = "dvi";
+  Friction friction = Friction::exact;
+  ImplicitForces implicit_forces = ImplicitForces::semidefinite;
+  /// η_s [m/s]: the fastest a penetration is pushed out (recipe 000 (113)); 0 never corrects, infinity corrects within one step.
+  double recovery_speed = 0.01;
+  bool restitution =
+      true;  ///< Newton's law where materials ask for it; false: every impact is inelastic, as in the source
+  /// After each step move the bodies back onto the joints by Newton steps in the mass metric. The stabilised step alone keeps the joint error at
+  /// O(h²); with this it is at rounding, for the price of one or two linear solves.
+  bool project_joints = false;
+  double projection_tolerance = 1e-12;  ///< [m, rad]
+};
+
+struct SimulationOptions {
+  double duration = 1;    ///< [s]
+  double step = 1e-3;     ///< h [s]; the first one when adaptive
+  bool adaptive = false;  ///< step doubling
+  double error_tolerance =
+      1e-4;  ///< adaptive: local error of a step, lengths [m] and angles [rad], relative to 1
+  double min_step = 1e-8, max_step = 1e-1;  ///< [s] adaptive
+  /// Adaptive, smooth steps only: go on with 2 q_{h/2} − q_h, which is of second order.
+  bool extrapolate = true;
+  double output_step = 0;  ///< [s] between recorded frames; 0 records every step
+  double checkpoint_interval =
+      0;  ///< [s] simulated time between checkpoints; 0: only at the end and on interruption
+  double contact_envelope =
+      0.01;  ///< ε_e [m]: pairs closer than this (plus what they can travel in a step) become contacts
+  bool assemble =
+      true;  ///< consistent start: project the given positions and velocities onto the joints
+  bool islands = true;  ///< false solves all bodies as one problem (for tests)
+  int threads = 1;
+  StepperOptions stepper = {};
+  SolveOptions solver = {};  ///< name, tolerance, limits of the step problem's solver
+  bool stop_on_failure =
+      false;  ///< end the run at the first step that misses its tolerance (else go on and report)
+};
+
+/// Throws InputError for values out of range.
+void validate(const SimulationOptions& options);
+
+}  // namespace urto

@@ -1,0 +1,68 @@
+// The step loop allocates nothing once warm (design §6).
+#include <gtest/gtest.h>
+
+#include "allocation/counting.h"
+#include "stepper/scenes.h"
+
+namespace urto {
+namespace {
+
+using namespace urto::testing;
+
+long allocations_in(Simulation& run, int steps) {
+  const long before = allocations_so_far();
+  for (int k = 0; k < steps; ++k) EXPECT_TRUE(run.advance());
+  return allocations_so_far() - before;
+}
+
+TEST(StepAllocation, HundredLinkChainAllocatesNothing) {
+  const Model m = rod_chain(100, 0.1, 0.1);
+  SimulationOptions o;
+  o.duration = 10;
+  Simulation run(m, o);
+  run.start();
+  allocations_in(run, 20);
+  EXPECT_EQ(allocations_in(run, 200), 0);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
+TEST(StepAllocation, GridOfAThousandBodiesAtRestAllocatesNothing) {
+  // 20 × 50 balls side by side on the floor: a thousand contacts, a thousand islands.
+  Model m = empty_model();
+  add_floor(m);
+  for (int i = 0; i < 20; ++i) {
+    for (int j = 0; j < 50; ++j) add_ball(m, "", {0.25 * i, 0.25 * j, 0.1}, 0.1, 1 + i);
+  }
+  finalize(m);
+  SimulationOptions o;
+  o.duration = 10;
+  Simulation run(m, o);
+  run.start();
+  allocations_in(run, 10);
+  EXPECT_EQ(run.report().solve.islands, 1000);
+  EXPECT_EQ(allocations_in(run, 50), 0);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
+TEST(StepAllocation, StacksOfTenBodiesAllocateNothing) {
+  // A 10 × 10 × 10 grid: a hundred columns of ten, touching.
+  Model m = empty_model();
+  add_floor(m);
+  for (int i = 0; i < 10; ++i) {
+    for (int j = 0; j < 10; ++j) {
+      for (int k = 0; k < 10; ++k) add_ball(m, "", {0.5 * i, 0.5 * j, 0.1 + 0.2 * k}, 0.1, 1);
+    }
+  }
+  finalize(m);
+  SimulationOptions o;
+  o.duration = 10;
+  o.contact_envelope = 0.005;
+  Simulation run(m, o);
+  run.start();
+  allocations_in(run, 30);
+  EXPECT_EQ(allocations_in(run, 20), 0);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
+}  // namespace
+}  // namespace urto

@@ -1,0 +1,280 @@
+// `urto run`, `urto check` and `urto info` as their users meet them: exit codes, messages and files.
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "io/result_samples.h"
+#include "urto/error.h"
+#include "urto/io/result_file.h"
+
+namespace urto {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AssertionFailure;
+using testing::AssertionSuccess;
+
+struct Output {
+  int code = -1;
+  std::string out, err;
+};
+
+std::string contents(const fs::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+testing::AssertionResult says(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return AssertionSuccess();
+  return AssertionFailure() << "no '" << part << "' in:\n" << text;
+}
+
+class RunCommand : public samples::FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    std::ofstream(path("busy.json")) << samples::busy_scene;
+    std::ofstream(path("hanging.json")) << samples::hanging_scene;
+  }
+
+  /// Runs `urto arguments` inside the test's folder.
+  Output run(const std::string& arguments) const {
+    const std::string line = "cd '" + path("").string() + "' && '" URTO_COMMAND "' " + arguments +
+                             " >.out 2>.err </dev/null";
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
+            contents(path(".err"))};
+  }
+
+  /// Starts `urto run`, sends `signal` once there are steps in the result and `also` exists, and
+  /// returns the exit code.
+  int interrupt(const std::vector<std::string>& arguments, const fs::path& result, int signal,
+                const fs::path& also = "/") const {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (chdir(path("").c_str()) != 0) std::_Exit(99);
+      std::vector<char*> argv{const_cast<char*>("urto")};
+      for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+      argv.push_back(nullptr);
+      execv(URTO_COMMAND, argv.data());
+      std::_Exit(99);
+    }
+    for (int k = 0; k < 3000; ++k) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      try {
+        if (ResultReader(result).counts().steps > 0 && fs::exists(also)) break;
+      } catch (const InputError&) {  // not there yet
+      }
+    }
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+};
+
+TEST_F(RunCommand, RunsASceneAndSaysHowItWent) {
+  const Output o = run("run busy.json");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.err, "");
+  for (const char* text : {"Busy: 3 moving bodies, 2 joints; 18 dofs", "mobility 8", "1000",
+                           "101 frames", "worst residual", "0 of 1000 steps missed", "joint error",
+                           "penetration", "energy", "out/busy/result.h5", "finished at t = 1 s"}) {
+    EXPECT_TRUE(says(o.out, text));
+  }
+  EXPECT_EQ(o.out.find('\033'), std::string::npos) << "colour where there is no terminal";
+  EXPECT_EQ(ResultReader(path("out/busy/result.h5")).counts().steps, 1000);
+  EXPECT_TRUE(fs::exists(path("out/busy/checkpoint.h5")));
+  EXPECT_TRUE(says(run("run hanging.json --timings").out, "share"));
+  const Output quiet = run("run -q busy.json -o quiet");
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.out + quiet.err, "");
+}
+
+TEST_F(RunCommand, TwoRunsHaveTheSameBits) {
+  EXPECT_EQ(run("run busy.json -o a").code, 0);
+  EXPECT_EQ(run("run busy.json -o b").code, 0);
+  samples::expect_same_results(path("a/result.h5"), path("b/result.h5"));
+}
+
+TEST_F(RunCommand, OptionsAndOverridesReachTheRun) {
+  const Output o = run(
+      "run busy.json -o a --duration 0.2 --step 0.002 --tol 1e-6 --solver nsgs --friction convex "
+      "--set bodies.ball.position=[0,0,1] --set simulation.output_step=0.1 --json");
+  EXPECT_EQ(o.code, 0) << o.err;
+  const auto j = nlohmann::json::parse(o.out);
+  EXPECT_EQ(j["steps"], 100);
+  EXPECT_EQ(j["frames"], 3);
+  EXPECT_EQ(j["friction"], "convex");
+  EXPECT_EQ(j["solver"], "nsgs");
+  EXPECT_EQ(j["tolerance"], 1e-6);
+  EXPECT_EQ(j["exit_code"], 0);
+  EXPECT_EQ(j["status"], "finished");
+  EXPECT_EQ(j["start"]["mobility"], 8);
+  EXPECT_EQ(j["files"].size(), 2u);
+  EXPECT_LE(j["worst"]["residual"], 1e-6);
+  const ResultReader r(path("a/result.h5"));
+  EXPECT_EQ(r.numbers("/frames/position", 0, 1)[8], 1);
+  EXPECT_TRUE(says(r.text("/scene"), "convex")) << "the scene in the result is the one that ran";
+}
+
+TEST_F(RunCommand, InterruptedAndResumedHasTheBitsOfAWholeRun) {
+  const std::vector<std::string> set{"--duration", "6", "--step", "1e-4", "--quiet"};
+  const std::string options = "--duration 6 --step 1e-4 --quiet";
+  EXPECT_EQ(run("run busy.json -o whole " + options).code, 0);
+  std::vector<std::string> arguments{"run", "busy.json", "-o", "cut"};
+  arguments.insert(arguments.end(), set.begin(), set.end());
+  ASSERT_EQ(interrupt(arguments, path("cut/result.h5"), SIGINT), 130);
+  {
+    const ResultReader r(path("cut/result.h5"));
+    EXPECT_EQ(r.text("/run/status"), "interrupted");
+    ASSERT_GT(r.counts().steps, 0);
+    ASSERT_LT(r.counts().steps, 60'000) << "interrupted too late to tell anything";
+  }
+  const Output wrong = run("run busy.json -o cut --resume");
+  EXPECT_EQ(wrong.code, 2) << "the options are part of the scene";
+  EXPECT_TRUE(says(wrong.err, "another scene"));
+  // Without a scene it goes on with the one in the result.
+  const Output o = run("run -o cut --resume --quiet");
+  EXPECT_EQ(o.code, 0) << o.err;
+  samples::expect_same_results(path("whole/result.h5"), path("cut/result.h5"));
+}
+
+TEST_F(RunCommand, AKilledRunGoesOnFromItsLastCheckpoint) {
+  const std::string options =
+      "--duration 5 --step 1e-4 --set simulation.checkpoint_interval=0.1 -q";
+  EXPECT_EQ(run("run busy.json -o whole " + options).code, 0);
+  EXPECT_EQ(interrupt({"run", "busy.json", "-o", "cut", "--duration", "5", "--step", "1e-4",
+                       "--set", "simulation.checkpoint_interval=0.1", "-q"},
+                      path("cut/result.h5"), SIGKILL, path("cut/checkpoint.h5")),
+            -SIGKILL);
+  EXPECT_EQ(run("info cut").code, 0);
+  const Output o = run("run busy.json -o cut --resume " + options);
+  EXPECT_EQ(o.code, 0) << o.err;
+  samples::expect_same_results(path("whole/result.h5"), path("cut/result.h5"));
+}
+
+TEST_F(RunCommand, AFailedRunKeepsWhatItHasAndExitsWith3) {
+  // A tolerance below rounding is missed by the first step.
+  const Output missed = run("run busy.json -o missed --tol 1e-30");
+  EXPECT_EQ(missed.code, 3);
+  EXPECT_TRUE(says(missed.out, "steps missed the tolerance"));
+  EXPECT_EQ(ResultReader(path("missed/result.h5")).text("/run/status"), "finished");
+
+  const Output failed =
+      run("run busy.json -o failed --tol 1e-30 --set simulation.stop_on_failure=true");
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_TRUE(says(failed.err, "t = 0.001 s"));
+  EXPECT_TRUE(says(failed.err, "tolerance"));
+  const ResultReader r(path("failed/result.h5"));
+  EXPECT_EQ(r.text("/run/status"), "failed");
+  EXPECT_TRUE(says(r.text("/run/failure"), "tolerance"));
+  EXPECT_EQ(r.counts().steps, 1);
+  EXPECT_EQ(r.counts().frames, 2);
+}
+
+TEST_F(RunCommand, BadInputExitsWith2AndWritesNothing) {
+  std::ofstream(path("bad.json")) << R"({"urto": 1, "bodies": [{"name": "a", "mass": -1}]})";
+  std::ofstream(path("text.json")) << "not a scene";
+  std::ofstream(path("shapes.json")) << R"({"urto": 1, "bodies": [
+    {"name": "a", "density": 1, "shapes": [{"kind": "box", "size": [1, 1, 1]}]},
+    {"name": "b", "density": 1, "shapes": [{"kind": "cone", "radius": 1, "height": 1}]}]})";
+  for (const char* name : {"bad.json", "text.json", "missing.json", "shapes.json"}) {
+    const Output o = run(std::string("run ") + name + " -o results");
+    EXPECT_EQ(o.code, 2) << name;
+    EXPECT_TRUE(says(o.err, name));
+    EXPECT_EQ(o.err.rfind("urto: error: ", 0), 0u) << o.err;
+  }
+  EXPECT_EQ(run("run busy.json -o results --step -1").code, 2);
+  EXPECT_EQ(run("run busy.json -o results --set bodies.bal.mass=1").code, 2);
+  EXPECT_EQ(run("run busy.json -o results --solver magic").code, 2);
+  EXPECT_EQ(run("run busy.json -o results --resume").code, 2);
+  EXPECT_EQ(run("run").code, 2);
+  EXPECT_FALSE(fs::exists(path("results")));
+  EXPECT_FALSE(fs::exists(path("out")));
+}
+
+TEST_F(RunCommand, ReplacesItsOwnResultsAndNobodyElses) {
+  EXPECT_EQ(run("run hanging.json -o a --csv").code, 0);
+  std::ofstream(path("a/notes.txt")) << "mine";
+  EXPECT_EQ(run("run busy.json -o a").code, 0);
+  EXPECT_EQ(ResultReader(path("a/result.h5")).text_attribute("title"), "Busy");
+  EXPECT_TRUE(fs::exists(path("a/notes.txt")));
+  EXPECT_FALSE(fs::exists(path("a/states.csv"))) << "the CSV of another run";
+
+  for (const char* name : {"result.h5", "checkpoint.h5", "states.csv"}) {
+    fs::create_directories(path("b"));
+    std::ofstream(path("b") / name) << "mine";
+    const Output o = run("run hanging.json -o b --csv");
+    EXPECT_EQ(o.code, 2);
+    EXPECT_TRUE(says(o.err, name));
+    EXPECT_EQ(contents(path("b") / name), "mine");
+    fs::remove_all(path("b"));
+  }
+}
+
+TEST_F(RunCommand, WritesCsv) {
+  EXPECT_EQ(run("run busy.json -o a --csv").code, 0);
+  std::ifstream states(path("a/states.csv")), steps(path("a/steps.csv"));
+  std::string line;
+  std::getline(states, line);
+  EXPECT_EQ(line, "time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz");
+  std::getline(states, line);
+  EXPECT_TRUE(line.starts_with("0,ball,0,0,0.3,1,0,0,0,0.5,0,0,")) << line;
+  int rows = 1;
+  while (std::getline(states, line)) ++rows;
+  EXPECT_EQ(rows, 101 * 3) << "a row a frame and moving body";
+  std::getline(steps, line);
+  EXPECT_TRUE(line.starts_with("time,step,residual,momentum")) << line;
+  rows = 0;
+  while (std::getline(steps, line)) ++rows;
+  EXPECT_EQ(rows, 1000);
+  EXPECT_TRUE(says(contents(path("a/coordinates.csv")),
+                   "time,shoulder.angle,elbow.angle,shoulder.angle.rate,elbow.angle.rate\n"));
+}
+
+TEST_F(RunCommand, CheckReportsMobilityOverlapsAndLimits) {
+  std::ofstream(path("overlap.json")) << R"({"urto": 1, "bodies": [
+    {"name": "floor", "kind": "fixed", "shapes": [{"kind": "half-space"}]},
+    {"name": "ball", "position": [0, 0, 0.05], "density": 1000, "shapes": [{"kind": "sphere", "radius": 0.1}]}]})";
+  const Output o = run("check busy.json hanging.json overlap.json");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(says(o.out, "busy.json: 3 moving bodies"));
+  EXPECT_TRUE(says(o.out, "mobility 8"));
+  EXPECT_TRUE(says(o.out, "'ball' and 'floor' overlap by 0.05 m"));
+  EXPECT_EQ(run("check busy.json missing.json").code, 2);
+  EXPECT_FALSE(fs::exists(path("out")));
+}
+
+TEST_F(RunCommand, InfoShowsScenesAndResults) {
+  const Output scene = run("info busy.json");
+  EXPECT_EQ(scene.code, 0) << scene.err;
+  EXPECT_TRUE(says(scene.out, "2 revolute"));
+  EXPECT_TRUE(says(scene.out, "mobility"));
+  EXPECT_EQ(run("run busy.json -o a -q").code, 0);
+  for (const char* place : {"info a", "info a/result.h5"}) {
+    const Output o = run(place);
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_TRUE(says(o.out, "Busy"));
+    EXPECT_TRUE(says(o.out, "101 frames"));
+  }
+  EXPECT_EQ(nlohmann::json::parse(run("info a --json").out)["steps"], 1000);
+  std::ofstream(path("again.json")) << run("info a --scene").out;
+  EXPECT_EQ(run("run again.json -o b -q").code, 0);
+  samples::expect_same_results(path("a/result.h5"), path("b/result.h5"));
+  EXPECT_EQ(run("info nothing").code, 2);
+}
+
+}  // namespace
+}  // namespace urto

@@ -1,0 +1,260 @@
+// Contact, friction and impact through the DVI stepper, against closed forms (shared references: recipe 000 §3 T3–T5, benchmarks README).
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "stepper/scenes.h"
+
+namespace urto {
+namespace {
+
+using namespace urto::testing;
+
+constexpr double g = 9.81;
+
+// A cube that slides without tipping: one contact a corner.
+Model sliding_cube(double mu, double speed) {
+  Model m = empty_model();
+  m.materials[0].friction = mu;
+  add_floor(m);
+  const int cube = add_cube(m, "cube", {0, 0, 0.05}, 0.1, 1);
+  m.bodies[cube].velocity = {speed, 0, 0};
+  // A wide cube: friction at the bottom does not tip it (μ < 1).
+  finalize(m);
+  return m;
+}
+
+TEST(DviContact, SlidingBoxStopsAtItsBrakingDistance) {
+  // v₀²/(2μg), first-order schemes are v₀h/2 short (benchmarks README).
+  for (const double h : {1e-3, 5e-4}) {
+    const Model m = sliding_cube(0.3, 2);
+    SimulationOptions o;
+    o.step = h;
+    o.duration = 1;
+    Simulation run(m, o);
+    run_to_end(run);
+    EXPECT_NEAR(position(m, run.state(), 1)[0], 4 / (2 * 0.3 * g) - 2 * h / 2, 2e-2 * h);
+    EXPECT_LT(linear_velocity(m, run.state(), 1).norm(), 1e-7);
+    EXPECT_NEAR(position(m, run.state(), 1)[2], 0.05, 1e-9);
+    EXPECT_EQ(run.checkpoint().missed, 0);
+    // All its kinetic energy went into friction.
+    EXPECT_NEAR(run.energy().friction, 2, 1e-6 + 4 * h);
+  }
+}
+
+TEST(DviContact, ConvexFrictionLiftsASlidingMassToTheGapLaw) {
+  // Recipe 000 T3: point mass 1 kg, μ = 0.3, u₀ = 2, h = 0.01: first step u_t = 1.80786, u_n = 0.54236; then Φ = hμu_t.
+  Model m = empty_model();
+  m.materials[0].friction = 0.3;
+  add_floor(m);
+  // A frictionless spin would turn a ball; an enormous inertia makes it a point mass.
+  const int ball = add_rigid(m, "mass", {0, 0, 0.1}, 1, 1e9 * Mat3::Identity());
+  m.shapes.push_back({.kind = ShapeKind::sphere, .size = {0.1, 0, 0}, .pose = {}, .body = ball});
+  m.bodies[ball].velocity = {2, 0, 0};
+  finalize(m);
+  SimulationOptions o;
+  o.step = 0.01;
+  o.duration = 1;
+  o.stepper.friction = Friction::convex;
+  o.solver.tolerance = 1e-10;
+  Simulation run(m, o);
+  run.start();
+  ASSERT_TRUE(run.advance());
+  EXPECT_NEAR(run.state().v[0], 1.80786, 1e-5);
+  EXPECT_NEAR(run.state().v[2], 0.54236, 1e-5);
+  bool law_seen = false;
+  double stop = 0;
+  while (run.advance()) {
+    const double gap = run.state().q[2] - 0.1;
+    if (run.report().active == 1 && run.state().t > 0.3 && run.state().v[0] > 0.2) {
+      EXPECT_NEAR(gap, 0.01 * 0.3 * run.state().v[0], 1e-6);
+      law_seen = true;
+    }
+    stop = run.state().q[0];
+  }
+  EXPECT_TRUE(law_seen);
+  EXPECT_NEAR(stop, 0.670, 2e-3);
+}
+
+TEST(DviContact, ExactFrictionKeepsTheSlidingMassDown) {
+  Model m = empty_model();
+  m.materials[0].friction = 0.3;
+  add_floor(m);
+  const int ball = add_rigid(m, "mass", {0, 0, 0.1}, 1, 1e9 * Mat3::Identity());
+  m.shapes.push_back({.kind = ShapeKind::sphere, .size = {0.1, 0, 0}, .pose = {}, .body = ball});
+  m.bodies[ball].velocity = {2, 0, 0};
+  finalize(m);
+  SimulationOptions o;
+  o.step = 0.01;
+  o.duration = 0.5;
+  o.solver.tolerance = 1e-10;
+  Simulation run(m, o);
+  run.start();
+  while (run.advance()) EXPECT_NEAR(run.state().q[2], 0.1, 1e-9);
+}
+
+TEST(DviContact, RecoverySpeedBoundsPopping) {
+  // Recipe 000 T4: Φ₀ = −0.01, h = 0.001: unclamped the mass leaves at 10 m/s, clamped at 0.01 m/s, with 0 never.
+  for (const double eta : {std::numeric_limits<double>::infinity(), 0.01, 0.0}) {
+    Model m = empty_model();
+    add_floor(m);
+    add_ball(m, "ball", {0, 0, 0.09}, 0.1, 1);
+    finalize(m);
+    SimulationOptions o;
+    o.step = 1e-3;
+    o.duration = 1e-3;
+    o.stepper.recovery_speed = eta;
+    Simulation run(m, o);
+    run_to_end(run);
+    EXPECT_NEAR(run.state().v[2], std::isinf(eta) ? 10 : eta, 1e-9);
+  }
+}
+
+TEST(DviContact, SphereRollsAfterSlippingForTwoSevenths) {
+  // t = 2v₀/(7μg), v = 5v₀/7 (benchmarks README).
+  Model m = empty_model();
+  m.materials[0].friction = 0.2;
+  add_floor(m);
+  const int ball = add_ball(m, "ball", {0, 0, 0.1}, 0.1, 3);
+  m.bodies[ball].velocity = {1.4, 0, 0};
+  finalize(m);
+  SimulationOptions o;
+  o.step = 1e-4;
+  o.duration = 0.5;
+  Simulation run(m, o);
+  run.start();
+  double rolling_since = 0;
+  while (run.advance()) {
+    const double slip = run.state().v[0] - 0.1 * run.state().v[4];
+    if (std::abs(slip) < 1e-6 && rolling_since == 0) rolling_since = run.state().t;
+  }
+  EXPECT_NEAR(rolling_since, 2 * 1.4 / (7 * 0.2 * g), 3e-4);
+  EXPECT_NEAR(run.state().v[0], 1.0, 1e-4);
+  EXPECT_NEAR(run.state().v[4], 10.0, 1e-3);
+}
+
+TEST(DviContact, InclineHoldsWhileItsTangentIsBelowFriction) {
+  for (const double angle : {0.28, 0.30}) {  // tan: 0.2876, 0.3093 around μ = 0.3
+    Model m = empty_model({g * std::sin(angle), 0, -g * std::cos(angle)});
+    m.materials[0].friction = 0.3;
+    add_floor(m);
+    add_cube(m, "cube", {0, 0, 0.05}, 0.1, 1);
+    finalize(m);
+    SimulationOptions o;
+    o.step = 1e-3;
+    o.duration = 1;
+    Simulation run(m, o);
+    run_to_end(run);
+    const double a = std::max(0.0, g * (std::sin(angle) - 0.3 * std::cos(angle)));
+    EXPECT_NEAR(run.state().v[0], a, 1e-6);
+    EXPECT_TRUE(a > 0 || std::abs(run.state().q[0]) < 1e-8);
+  }
+}
+
+TEST(DviContact, HeavyOnLightStackCarriesItsWeight) {
+  // 9 × 1 kg + 1000 kg: ground reaction 1009 g = 9898.29 N (benchmarks README).
+  Model m = empty_model();
+  add_floor(m);
+  for (int k = 0; k < 10; ++k)
+    add_ball(m, "ball-" + std::to_string(k), {0, 0, 0.1 + 0.2 * k}, 0.1, k == 9 ? 1000 : 1);
+  finalize(m);
+  SimulationOptions o;
+  o.step = 2e-3;
+  o.duration = 0.2;
+  Simulation run(m, o);
+  run_to_end(run);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+  double reaction = 0;
+  for (int i = 0; i < run.rows().blocks(); ++i) {
+    const Contact& c = run.system().contacts()[run.rows().origins[i].index];
+    if (c.body_b == 0) reaction += run.impulses()[run.rows().J.row_start[i]] / o.step;
+  }
+  EXPECT_NEAR(reaction, 1009 * g, 1e-3);
+  EXPECT_LT(run.checkpoint().worst_penetration, 1e-8);
+}
+
+TEST(DviContact, BouncingBallRestsAtItsAccumulationTime) {
+  // t∞ = √(2h₀/g)(1+e)/(1−e) from rest at gap h₀ (benchmarks README); first order: within a few steps a bounce.
+  Model m = empty_model();
+  m.materials[0] = {.name = "rubber", .friction = 0, .restitution = 0.5};
+  add_floor(m);
+  add_ball(m, "ball", {0, 0, 1.1}, 0.1, 1);
+  finalize(m);
+  SimulationOptions o;
+  o.step = 1e-4;
+  o.duration = 2;
+  o.contact_envelope = 1e-3;
+  Simulation run(m, o);
+  run.start();
+  double highest_after_first = 0;
+  bool bounced = false;
+  double rest = 0;
+  while (run.advance()) {
+    bounced = bounced || run.state().v[2] > 0;
+    if (bounced && run.state().t < 0.95)
+      highest_after_first = std::max(highest_after_first, run.state().q[2] - 0.1);
+    if (std::abs(run.state().v[2]) > 1e-6) rest = run.state().t;
+  }
+  EXPECT_NEAR(highest_after_first, 0.25, 1e-3);
+  EXPECT_NEAR(rest, std::sqrt(2 / g) * 1.5 / 0.5, 5e-3);
+  // ½mv² of every impact: all of m g h₀ in the end.
+  EXPECT_NEAR(run.energy().impact, g, 2e-3);
+}
+
+TEST(DviContact, IslandsDoNotChangeTheMotion) {
+  Model m = empty_model();
+  add_floor(m);
+  for (int k = 0; k < 5; ++k) {
+    add_ball(m, "a", {k * 1.0, 0, 0.1}, 0.1, 1);
+    const int top = add_ball(m, "b", {k * 1.0 + 0.03, 0, 0.299}, 0.1, 2);
+    m.bodies[top].velocity = {0.1 * k, 0, 0};
+  }
+  finalize(m);
+  SimulationOptions o;
+  o.step = 1e-3;
+  o.duration = 0.2;
+  o.solver.tolerance = 1e-10;
+  Simulation apart(m, o);
+  run_to_end(apart);
+  o.islands = false;
+  Simulation together(m, o);
+  run_to_end(together);
+  EXPECT_LT((apart.state().q - together.state().q).cwiseAbs().maxCoeff(), 1e-7);
+  EXPECT_EQ(apart.checkpoint().missed, 0);
+}
+
+TEST(DviContact, FallingBodiesWithoutAnyRowFallFreely) {
+  Model m = empty_model();
+  add_ball(m, "ball", {0, 0, 0}, 0.1, 1);
+  finalize(m);
+  SimulationOptions o;
+  o.step = 1e-2;
+  o.duration = 1;
+  Simulation run(m, o);
+  run_to_end(run);
+  // Semi-implicit Euler: q = −½ g t (t + h).
+  EXPECT_NEAR(run.state().q[2], -0.5 * g * 1.01, 1e-12);
+  EXPECT_EQ(run.report().certificate.worst_block, -1);
+}
+
+TEST(DviContact, EnergyAuditClosesOnATumblingPile) {
+  Model m = empty_model();
+  m.materials[0].restitution = 0.3;
+  add_floor(m);
+  for (int k = 0; k < 12; ++k)
+    add_ball(m, "ball", {0.05 * (k % 3), 0.04 * (k % 2), 0.2 + 0.21 * k}, 0.1, 1);
+  finalize(m);
+  SimulationOptions o;
+  o.step = 1e-3;
+  o.duration = 1;
+  Simulation run(m, o);
+  run_to_end(run);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+  EXPECT_GT(run.energy().impact, 1);
+  EXPECT_GT(run.energy().friction, 0.1);
+  // Gravity works on q⁺ − q = h v⁺ but is accounted with the mean of v and v⁺: ½ m g h Δv a step, which telescopes.
+  EXPECT_LT(std::abs(run.energy().numerical()), 1e-4 * run.energy().start);
+}
+
+}  // namespace
+}  // namespace urto
