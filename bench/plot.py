@@ -3,6 +3,7 @@
 
 usage: plot.py scaling solvers.csv out.svg
        plot.py profile problems.csv out.svg
+       plot.py steps steps.csv out.svg
        plot.py peers peers-urto.csv peers-siconos.csv      (a Markdown table on stdout)
 """
 import csv
@@ -73,6 +74,29 @@ def scaling(source, target):
     save(figure, target)
 
 
+def steps(source, target):
+    """Time a step by phase, stacked, and its growth with the number of bodies."""
+    phases = [('rows_s', 'rows', '#9ecae1'), ('assemble_s', 'assemble', '#6baed6'), ('solve_s', 'solve', '#d62728'),
+              ('certify_s', 'certify', '#fdae6b'), ('advance_s', 'advance', '#74c476')]
+    rows = rows_of(source)
+    scenes = list(dict.fromkeys(r['scene'] for r in rows))
+    figure, axes = plt.subplots(1, len(scenes), figsize=(11, 3.6), sharey=True)
+    for axis, scene in zip(axes, scenes):
+        mine = [r for r in rows if r['scene'] == scene]
+        n = [int(r['bodies']) for r in mine]
+        below = [0.0] * len(n)
+        for key, label, colour in phases:
+            top = [b + 1e6 * number(r[key]) for b, r in zip(below, mine)]
+            axis.fill_between(n, [max(b, 0.05) for b in below], top, color=colour, label=label)
+            below = top
+        axis.plot(n, [below[0] * k / n[0] for k in n], 'k--', linewidth=0.8, label='linear')
+        axis.set(xscale='log', yscale='log', xlabel='bodies', title=scene, ylim=(0.3, None))
+    axes[0].set_ylabel('one step [µs]')
+    axes[-1].legend(loc='center left', bbox_to_anchor=(1.01, 0.5), frameon=False)
+    figure.tight_layout()
+    save(figure, target)
+
+
 def profile(source, target, tolerance=1e-8):
     """Dolan and Moré: for each solver the share of problems it solves within a factor tau of the fastest."""
     rows = rows_of(source)
@@ -134,7 +158,7 @@ def peers(ours, theirs):
 
 
 if __name__ == '__main__':
-    commands = {'scaling': scaling, 'profile': profile, 'peers': peers}
+    commands = {'scaling': scaling, 'steps': steps, 'profile': profile, 'peers': peers}
     if len(sys.argv) < 4 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](*sys.argv[2:])

@@ -371,6 +371,8 @@ TEST_F(SceneInclude, AddsPartsFromBesideAndTheIncludingFileWins) {
   EXPECT_EQ(s.options.step, 0.25);
   EXPECT_EQ(s.options.duration, 3);
   EXPECT_EQ(parsed(s.normalized_json).normalized_json, s.normalized_json);
+  EXPECT_EQ(load_scene(write("alias.json", scene_text(R"("include": ["main.json"])"))).title,
+            "this");
 }
 
 }  // namespace

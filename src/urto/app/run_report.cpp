@@ -71,6 +71,7 @@ std::string counted(long count, std::string_view one, std::string_view many) {
 namespace {
 
 std::string trimmed_seconds(double s) {
+  if (s < 1e-4) return fmt::format("{:.3g} µs", 1e6 * s);  // phases of a step
   std::string text = format_seconds(s);
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;

@@ -1,10 +1,10 @@
 // Scene files: JSON in, a checked Model and the options of a run out. docs/scenes.md is the user's
 // page, scene.schema.json the machine's; the tests keep both in step with the loader.
 //
-//   text ──parse──▶ JSON ──include, merge──▶ one document ──overrides──▶ ──expand──▶ plain JSON ──read──▶ Model
+//   text ─parse▶ JSON ─include▶ one document ─override▶ ─expand▶ plain JSON ─read▶ Model
 //
-// Expanding evaluates the "=…" expressions and unrolls the generators, so that the reader meets only
-// plain numbers and single items; the expanded text is kept, because it is a scene of its own that
+// Expanding evaluates the "=…" expressions and unrolls the generators, so that the reader meets
+// only plain numbers and single items; the expanded text is kept, because it is a scene of its own that
 // gives the same model wherever it is loaded.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Scene {
   Model model;  ///< finalized; body 0 is the fixed body "world"
   SimulationOptions options;
   std::string title, description;
-  /// What a run should plot: "joint.coordinate" ("hinge.angle") or "body.quantity" ("arm.x"); checked.
+  /// What a run should plot: "joint.coordinate" ("hinge.angle") or "body.quantity" ("arm.x").
   std::vector<std::string> watch;
   std::map<std::string, double> parameters;
   std::string normalized_json;  ///< the scene without includes, overrides, expressions, generators

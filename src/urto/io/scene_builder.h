@@ -70,8 +70,8 @@ struct Attachment {
   int a = -1, b = -1;
 };
 enum class Need { no, yes };
-/// "markers": [a, b], or "bodies" with one frame given in the world at the start, where both markers
-/// coincide then.
+/// "markers": [a, b], or "bodies" with one frame given in the world at the start, where both
+/// markers coincide then.
 Attachment read_frames(Builder& b, const Object& o, const std::string& name, Need position,
                        Need axis);
 /// "markers": [a, b], or "bodies" with two "points" in the world at the start.

@@ -85,6 +85,10 @@ void merge_object(Document& base, const Document& added, const std::string& key,
   }
 }
 
+bool is_heading(std::string_view key) {
+  return key == "title" || key == "description";
+}
+
 /// Adds a document to another. `own`: it is the including file itself, not one that it includes.
 void combine(Document& base, const Document& added, bool own) {
   for (const auto& [key, unused] : added.root.items()) {
@@ -95,7 +99,8 @@ void combine(Document& base, const Document& added, bool own) {
       merge_object(base, added, key, v, own);
     } else if (key == "gravity") {
       set_single(base, added, base.root[key], v, own);
-    } else if (own && key != "include") {
+    } else if (own ? key != "include" : is_heading(key) && !base.root.contains(key)) {
+      // A scene that only includes another is known by the other's title.
       set_single(base, added, base.root[key], v, own);
     }
   }

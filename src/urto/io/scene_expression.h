@@ -3,7 +3,7 @@
 //   sum     = product (("+" | "-") product)*
 //   product = sign (("*" | "/") sign)*
 //   sign    = ("+" | "-") sign | power
-//   power   = primary ("^" sign)?            right-associative, binds stronger than a sign before it
+//   power   = primary ("^" sign)?            right-associative, binds more than a sign before it
 //   primary = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 #pragma once
 

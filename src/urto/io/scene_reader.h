@@ -18,7 +18,7 @@
 
 namespace urto::scene {
 
-/// Keeps the order of keys: materials are numbered as written, and expanded scenes read like theirs.
+/// Keeps the order of keys: materials are numbered as written, expanded scenes read like theirs.
 using Json = nlohmann::ordered_json;
 
 /// A place in a file the user wrote.
