@@ -250,6 +250,42 @@ TEST(DviJoint, JointErrorOfADoublePendulumStaysBoundedOverAMillionSteps) {
   EXPECT_EQ(run.checkpoint().missed, 0);
 }
 
+TEST(DviJoint, WithoutStabilisationTheJointDriftsAway) {
+  const Model m = rod_chain(1);
+  SimulationOptions o = fixed(1e-3, 10);
+  o.stepper.stabilise = false;
+  Simulation run(m, o);
+  run_to_end(run);
+  // Every step leaves the circle by ½ v² h² outwards and nothing brings it back.
+  EXPECT_GT(run.report().joint_error, 1e-2);
+}
+
+TEST(DviJoint, MechanismAtRestHangsOnItsReactions) {
+  Model m = empty_model();
+  const int bob = add_rigid(m, "bob", {0, 0, -1}, 2, 0.1 * Mat3::Identity());
+  join(m, "pivot", JointKind::revolute, 0, bob, Vec3::Zero(), Vec3::UnitY());
+  finalize(m);
+  Simulation run(m, fixed(1e-3, 0.1));
+  run_to_end(run);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+  EXPECT_LT(run.state().v.norm(), 1e-12);
+  EXPECT_NEAR(run.impulses().head<3>().norm() / 1e-3, 2 * 9.81, 1e-9);
+}
+
+TEST(DviJoint, StiffDamperIsAccountedWithItsOwnImpulse) {
+  // Everything a damper takes, however stiff: the mass comes to rest and its kinetic energy is the damping.
+  for (const double c : {1.0, 1e3, 1e6}) {
+    Model m = empty_model(Vec3::Zero());
+    const int mass = add_rigid(m, "mass", Vec3::Zero(), 2, Mat3::Identity());
+    m.bodies[mass].velocity = {3, 0, 0};
+    m.forces.push_back(Drag{.name = "drag", .body = mass, .linear = c});
+    finalize(m);
+    Simulation run(m, fixed(1e-2, 1));
+    run_to_end(run);
+    EXPECT_NEAR(run.energy().numerical(), 0, 1e-12);
+  }
+}
+
 TEST(DviJoint, MotorDrivenIntoALimitStopsAndTheReactionIsItsTorque) {
   Model m = empty_model(Vec3::Zero());
   const int arm = add_rigid(m, "arm", {0.5, 0, 0}, 2, 0.2 * Mat3::Identity());

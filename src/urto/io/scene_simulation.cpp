@@ -45,6 +45,7 @@ void read_stepper(const Settings& s, StepperOptions& stepper) {
     stepper.implicit_forces = static_cast<ImplicitForces>(to_word(*v, words::implicit_forces));
   }
   s.set("recovery_speed", stepper.recovery_speed, or_infinite(non_negative("m/s")));
+  s.set("stabilise", stepper.stabilise);
   s.set("restitution", stepper.restitution);
   s.set("project_joints", stepper.project_joints);
   s.set("projection_tolerance", stepper.projection_tolerance, positive("m, rad"));

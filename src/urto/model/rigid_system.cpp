@@ -341,10 +341,7 @@ void RigidSystem::interactions(const State& state, const InteractionQuery& query
   add_joints(state, query, out);
   add_couplings(state, query, out);
   add_motors(state, query, out);
-  if (query.equalities_only) {
-    contacts_.clear();
-    return;
-  }
+  if (query.equalities_only) return;  // the contacts stay those of the last full query
   add_limits(state, query, out);
   add_frictions(state, query, out);
   finder_.find(state, query.envelope, query.h, contacts_);

@@ -22,7 +22,7 @@ class RigidSystem final : public System {
   const Model& model() const { return model_; }
   const std::vector<Contact>& contacts() const {
     return contacts_;
-  }  ///< of the last `interactions`
+  }  ///< of the last `interactions` that asked for them
   const std::vector<Material>& contact_materials() const { return finder_.materials(); }
 
   int nq() const override { return model_.nq(); }

@@ -84,6 +84,7 @@ class DviStepper {
   void recall(const StepMemory& memory, double h);
   void remember(StepMemory& memory, double h) const;
   void measure(const State& before, double h, StepReport& report);
+  void account_forces(const State& state, double h, EnergyFlow& energy);
   void solve_equalities(const State& state, const Vector& a, bool velocities, Vector& x);
 
   System& system_;
@@ -95,6 +96,8 @@ class DviStepper {
   StepSolver solver_;
   StepSolverOptions solver_options_;
   Certifier certifier_;
+  State probe_;
+  double stabilisation_step_ = 0;
   Vector force_, v_, lambda_, delta_, work_;
   std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
 

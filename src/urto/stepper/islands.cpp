@@ -243,7 +243,8 @@ double StepSolver::linear_residual(const BlockStepProblem& p, const Vector& x,
         for (int c = 0; c < entry.width; ++c) {
           const double flux = row[c] * x[entry.column + c];
           sum += flux;
-          size_of_sum += std::abs(flux);
+          // A mechanism at rest has no flux but rounding: what gravity would do without the joints counts too.
+          size_of_sum += std::abs(flux) + std::abs(row[c] * free_[entry.column + c]);
           at[c] += row[c] * lambda[first + a];
         }
       }
@@ -288,13 +289,19 @@ void StepSolver::solve_linear(const BlockStepProblem& p, Vector& x, Vector& lamb
                               StepSolveReport& report) {
   analyse_linear(p);
   if (linear_nodes_.empty()) return;
+  if (free_.size() != p.problem.a.size()) free_.resize(p.problem.a.size());
+  for (const int k : linear_nodes_) {
+    for (int d = 0; d < p.H.size(k); ++d)
+      free_[p.H.start[k] + d] = p.problem.a[p.H.start[k] + d] / p.H.block(k)(d, d);
+  }
   for (const double delta : regularisations) {
-    fill_linear(p, delta);
-    if (!factor_.factorize(sign_)) continue;
-    if (refine_linear(p, x, lambda) < acceptable) return;
     // Multipliers that went astray are no start for the next attempt.
-    for (const int i : linear_blocks_)
-      lambda.segment(p.problem.J.row_start[i], p.problem.J.height(i)).setZero();
+    if (delta != regularisations.front()) {
+      for (const int i : linear_blocks_)
+        lambda.segment(p.problem.J.row_start[i], p.problem.J.height(i)).setZero();
+    }
+    fill_linear(p, delta);
+    if (factor_.factorize(sign_) && refine_linear(p, x, lambda) < acceptable) return;
   }
   report.status = Status::infeasible;
   report.message = "the joints contradict each other, or nearly so: no velocity satisfies them all";

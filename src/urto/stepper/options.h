@@ -21,6 +21,8 @@ struct StepperOptions {
   ImplicitForces implicit_forces = ImplicitForces::semidefinite;
   /// η_s [m/s]: the fastest a penetration is pushed out (recipe 000 (113)); 0 never corrects, infinity corrects within one step.
   double recovery_speed = 0.01;
+  /// g/h in the rows; false leaves b = g_t only (recipe 001 checklist 17): joints drift, penetrations stay. For comparisons.
+  bool stabilise = true;
   bool restitution =
       true;  ///< Newton's law where materials ask for it; false: every impact is inelastic, as in the source
   /// After each step move the bodies back onto the joints by Newton steps in the mass metric. The stabilised step alone keeps the joint error at

@@ -98,7 +98,7 @@ void validate(const SimulationOptions& o) {
 Simulation::Simulation(const Model& model, const SimulationOptions& options)
     : options_((validate(options), options)), system_(model), stepper_(system_, options) {
   point_.state = initial_state(model);
-  point_.next_step = smooth_step_ = options.step;
+  point_.next_step = point_.smooth_step = options.step;
 }
 
 const StartReport& Simulation::start() {
@@ -112,7 +112,6 @@ const StartReport& Simulation::start() {
 
 void Simulation::resume(const Checkpoint& checkpoint) {
   point_ = checkpoint;
-  smooth_step_ = checkpoint.next_step;
   run_state_ = RunState::running;
 }
 
@@ -230,16 +229,16 @@ bool Simulation::adaptive_step() {
     const double factor = std::clamp(0.9 * (smooth ? std::sqrt(ratio) : ratio), 0.2, 2.0);
     if (!accepted) {
       if (h <= options_.min_step) return fail("no finite step possible at min_step");
-      if (smooth_step_ < h) smooth_step_ = h;
+      if (point_.smooth_step < h) point_.smooth_step = h;
       point_.next_step = h * std::min(factor, 0.5);
       ++point_.rejected;
       continue;
     }
     if (smooth) {
-      smooth_step_ = h * factor;
-      point_.next_step = last ? std::max(point_.next_step, smooth_step_) : smooth_step_;
+      point_.smooth_step = h * factor;
+      point_.next_step = last ? std::max(point_.next_step, point_.smooth_step) : point_.smooth_step;
     } else {
-      point_.next_step = std::max(h * factor, 0.25 * smooth_step_);
+      point_.next_step = std::max(h * factor, 0.25 * point_.smooth_step);
     }
     report_ = joined(first_half_, report_);
     if (smooth && options_.extrapolate) {

@@ -32,8 +32,9 @@ struct Checkpoint {
   EnergyAudit energy;
   long steps = 0;  ///< accepted
   long rejected = 0;
-  long missed = 0;       ///< steps whose certificate missed the tolerance
-  double next_step = 0;  ///< adaptive: h of the next attempt
+  long missed = 0;         ///< steps whose certificate missed the tolerance
+  double next_step = 0;    ///< adaptive: h of the next attempt
+  double smooth_step = 0;  ///< adaptive: h before the last event
   double worst_residual = 0, worst_residual_time = 0;
   double worst_joint_error = 0, worst_penetration = 0;
   double next_output = 0;  ///< time of the next recorded frame
@@ -93,7 +94,6 @@ class Simulation {
   State coarse_, fine_;
   StepMemory coarse_memory_, fine_memory_;
   StepReport first_half_, coarse_report_;
-  double smooth_step_ = 0;  ///< h before the last event
 };
 
 }  // namespace urto

@@ -25,7 +25,7 @@ struct CouplingBlock {
 /// A step problem with H by blocks. `problem` holds a, b, J, K and E; problem.H is filled where an island is handed on, and for the certificate.
 struct BlockStepProblem {
   StepProblem problem;
-  BlockDiagonal H;                      ///< diagonal blocks
+  BlockDiagonal H;                           ///< diagonal blocks
   std::vector<CouplingBlock> coupling = {};  ///< springs between bodies, treated implicitly
   std::vector<double> compliance = {};       ///< diagonal of E, one a row
 };
@@ -97,11 +97,12 @@ class StepSolver {
   std::vector<std::pair<int, int>> edges_ = {};
   std::vector<double> regularisation_ = {};  ///< one a row of the linear blocks, in factor order
   Vector rhs_;
+  Vector free_;  ///< about H⁻¹a: a scale for velocities
 
   // Sweeps.
   BlockDiagonal inverse_mass_;
   std::vector<double> last_mass_ = {};  ///< H the inverse belongs to
-  std::vector<double> JHinv_;      ///< same layout as J.values
+  std::vector<double> JHinv_;           ///< same layout as J.values
   std::vector<double> diagonal_, inverse_diagonal_, q_, scale_;
   std::vector<int> diagonal_start_ = {};
 };
