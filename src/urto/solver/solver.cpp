@@ -157,7 +157,9 @@ Solution run_method(const Registered& entry, const StepProblem& problem, Delassu
 
   solution.status = monitor.status();
   solution.message = run.message;
-  if (solution.certificate.meets(options.tolerance)) {
+  if (solution.certificate.meets(options.tolerance) && monitor.still_moves()) {
+    solution.message = "the certificate meets the tolerance, but the velocity had not settled yet";
+  } else if (solution.certificate.meets(options.tolerance)) {
     solution.status = Status::converged;
     solution.message.clear();
   } else if (solution.status == Status::converged) {
@@ -183,7 +185,9 @@ void accumulate(Solution& total, Solution&& next) {
     entry.iteration += total.iterations;
     history.push_back(entry);
   }
-  const bool better = !(total.certificate.residual() <= next.certificate.residual());
+  // A converged motion beats a smaller residual whose motion has not settled.
+  const bool better = next.status == Status::converged ||
+                      !(total.certificate.residual() <= next.certificate.residual());
   const bool same =
       total.solver.size() >= next.solver.size() && total.solver.ends_with(next.solver);
   const std::string path = total.solver.empty() ? next.solver
@@ -203,6 +207,8 @@ void accumulate(Solution& total, Solution&& next) {
 
 // Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems, and two short runs show its rate: it goes on where it
 // would soon be done, else the proximal Newton method takes over, which is the safest; what that leaves goes once more to Gauss–Seidel.
+// Convex problems have to settle their motion, which Gauss–Seidel does slowly: it gets fewer sweeps, and Newton starts where the caller did, not
+// from multipliers that sweeps have driven far along a redundant direction (on a pushed wall it then creeps for hundreds of steps).
 class AutomaticSolve {
  public:
   AutomaticSolve(const StepProblem& problem, Delassus& W, const SolveOptions& options,
@@ -210,7 +216,8 @@ class AutomaticSolve {
       : problem_(problem),
         W_(W),
         options_(options),
-        lambda_(std::move(start_lambda)),
+        start_lambda_(std::move(start_lambda)),
+        lambda_(start_lambda_),
         start_(start) {
     best_.certificate.natural_map = std::numeric_limits<double>::infinity();
   }
@@ -221,7 +228,8 @@ class AutomaticSolve {
       return std::move(best_);
     }
     constexpr int probe = 60;
-    constexpr double worthwhile = 5000;  // sweeps; a Newton step costs some hundred of them
+    const bool convex = options_.friction == Friction::convex || !problem_.K.has_friction();
+    const double worthwhile = convex ? 500 : 5000;  // sweeps; a Newton step costs some hundred
     if (attempt("nsgs", probe)) return std::move(best_);
     const double before = best_.certificate.residual();
     if (attempt("nsgs", probe)) return std::move(best_);
@@ -232,7 +240,9 @@ class AutomaticSolve {
         attempt("nsgs", static_cast<int>(1.5 * sweeps) + probe)) {
       return std::move(best_);
     }
-    attempt("prox", options_.max_iterations) || attempt("nsgs", options_.max_iterations);
+    if (convex) lambda_ = start_lambda_;
+    attempt("prox", options_.max_iterations) ||
+        attempt(convex ? "apgd" : "nsgs", options_.max_iterations);
     return std::move(best_);
   }
 
@@ -251,6 +261,7 @@ class AutomaticSolve {
   const StepProblem& problem_;
   Delassus& W_;
   const SolveOptions& options_;
+  const Vector start_lambda_;
   Vector lambda_;
   Monitor::Clock::time_point start_;
   Solution best_;
