@@ -129,11 +129,17 @@ bool Monitor::observe(int iteration, const Vector& lambda, const Vector& u) {
     status_ = Status::converged;
     return true;
   }
-  if (options_.on_progress && !options_.on_progress(offset_ + iteration, r)) {
+  return stop_requested(iteration) || limit_reached(iteration);
+}
+
+bool Monitor::stop_requested(int iteration) {
+  if (options_.on_progress && !options_.on_progress(offset_ + iteration, last_residual_)) {
     status_ = Status::interrupted;
     return true;
   }
-  return limit_reached(iteration);
+  if (!out_of_time()) return false;
+  status_ = Status::time_limit;
+  return true;
 }
 
 bool Monitor::good_enough(int iteration, double residual, const Vector& u) const {

@@ -38,6 +38,8 @@ class Monitor {
   double residual(const Vector& lambda, const Vector& u) const;
   /// True, and the status says which, when the time or the iterations are used up.
   bool limit_reached(int iteration);
+  /// Between measurements, where these are far apart: true, and the status says why, when the time is up or the caller wants to stop.
+  bool stop_requested(int iteration);
   /// When to measure: every iteration at first, then every few, so that the test costs little against cheap sweeps.
   bool is_due(int iteration) const {
     return iteration <= 10 || iteration % 5 == 0 || offset_ + iteration >= options_.max_iterations;

@@ -128,11 +128,13 @@ class ProximalPoint {
       const double residual = run_.monitor.last_residual();
       if (exact_ && polishing.due(run_.outer_iterations, residual)) {
         const bool success = polish(residual);
+        if (stopped_) return;
         polishing.done(run_.outer_iterations, residual, success);
         continue;
       }
       const Vector before = run_.lambda;
       const bool converged = lagged_step(sigma);
+      if (stopped_) return;
       if (run_.outer_iterations % 10 == 0 && runs_along_infeasible_ray(W_, run_.lambda - before)) {
         run_.monitor.set_status(Status::infeasible);
         run_.message =
@@ -171,7 +173,10 @@ class ProximalPoint {
                                             double residual) {
     for (int i = 0; i < W_.blocks(); ++i) alpha_[i] = sigma * W_.mean_diagonal(i);
     subproblem.set(run_.lambda, alpha_, c_);
-    const auto report = subproblem.solve(goal(residual));
+    const auto report = subproblem.solve(goal(residual), [&](int steps) {
+      return run_.monitor.stop_requested(run_.iterations + steps);
+    });
+    stopped_ = report.stopped;
     ++run_.outer_iterations;
     run_.iterations += std::max(1, report.iterations);
     run_.factorizations += report.iterations;
@@ -208,6 +213,7 @@ class ProximalPoint {
   Run& run_;
   Delassus& W_;
   bool exact_;
+  bool stopped_ = false;  ///< by the clock or the caller, inside a subproblem
   ProximalSubproblem convex_;
   std::unique_ptr<ProximalSubproblem> coulomb_;
   Vector u_, c_, skew_, alpha_;

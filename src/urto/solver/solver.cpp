@@ -208,7 +208,7 @@ void accumulate(Solution& total, Solution&& next) {
 // Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems, and two short runs show its rate: it goes on where it
 // would soon be done, else the proximal Newton method takes over, which is the safest; what that leaves goes once more to Gauss–Seidel.
 // Convex problems have to settle their motion, which Gauss–Seidel does slowly: it gets fewer sweeps, and Newton starts where the caller did, not
-// from multipliers that sweeps have driven far along a redundant direction (on a pushed wall it then creeps for hundreds of steps).
+// from multipliers that sweeps have driven far along a redundant direction (on a pushed wall it then creeps).
 class AutomaticSolve {
  public:
   AutomaticSolve(const StepProblem& problem, Delassus& W, const SolveOptions& options,
@@ -254,8 +254,14 @@ class AutomaticSolve {
     if (options.max_iterations < 0) return true;
     accumulate(best_, run_method(find_solver(name), problem_, W_, options, lambda_, start_));
     lambda_ = best_.lambda;
-    return best_.status == Status::converged || best_.status == Status::infeasible ||
-           best_.status == Status::interrupted || seconds_since(start_) > options_.time_limit;
+    if (best_.status == Status::converged || best_.status == Status::infeasible ||
+        best_.status == Status::interrupted) {
+      return true;
+    }
+    if (seconds_since(start_) <= options_.time_limit) return false;
+    best_.status =
+        Status::time_limit;  // whichever attempt made the best iterate, this is why it ends
+    return true;
   }
 
   const StepProblem& problem_;
