@@ -26,9 +26,11 @@ constexpr double shift_polish = 1e-6;
 constexpr double polish_below = 1e-2;  // residual from which Newton on the exact law is worth a try
 constexpr int polish_wait_min = 5, polish_wait_max = 80;
 
-// The multipliers are recovered as (αλ_k − v)/A: rounding of the velocity v is magnified by 1/σ, and must stay below the tolerance.
-double smallest_shift(double tolerance) {
-  return std::clamp(50 * std::numeric_limits<double>::epsilon() / tolerance, 1e-7, 1e-2);
+// The multipliers are recovered as (αλ_k − v)/A: rounding of the velocity v is magnified by 1/σ. Where the motion is unique it has to settle, and
+// what rounding moves must stay well below the tolerance. With exact friction ShiftControl raises σ when rounding shows, and a small one is fast.
+double smallest_shift(double tolerance, bool exact) {
+  const double rounding = std::numeric_limits<double>::epsilon() / tolerance;
+  return exact ? std::clamp(0.5 * rounding, 1e-8, 1e-2) : std::clamp(50 * rounding, 1e-7, 1e-2);
 }
 
 bool is_coulomb_cone(const ConvexSet& set) {
@@ -121,7 +123,7 @@ class ProximalPoint {
 
   void solve() {
     double sigma = shift_start;
-    const double smallest = smallest_shift(run_.options.tolerance);
+    const double smallest = smallest_shift(run_.options.tolerance, exact_);
     ShiftControl control(smallest, exact_);
     PolishSchedule polishing;
     while (!measure()) {
@@ -202,7 +204,7 @@ class ProximalPoint {
 
   bool polish(double residual) {
     set_lagged_terms(false);
-    const double sigma = std::max(shift_polish, smallest_shift(run_.options.tolerance));
+    const double sigma = std::max(shift_polish, smallest_shift(run_.options.tolerance, exact_));
     run_subproblem(*coulomb_, sigma, 1e-2 * residual);
     velocity(coulomb_->lambda());
     if (!(run_.monitor.residual(coulomb_->lambda(), u_) < 0.3 * residual)) return false;
