@@ -101,6 +101,29 @@ TEST(SolverInterface, StopsAtTheTimeLimitAndSaysSo) {
   EXPECT_EQ(s.status, Status::time_limit);
 }
 
+TEST(SolverInterface, TheClockStopsNewtonInsideAProximalStep) {
+  // A proximal step of this packing takes some ten factorisations: whoever looks at the clock between such steps only is seconds late.
+  const StepProblem p = sphere_packing({.contacts = 3000});
+  for (const char* name : {"prox", "auto"}) {
+    const Solution s = solve(p, {.solver = name, .tolerance = 1e-10, .time_limit = 0.2});
+    EXPECT_EQ(s.status, Status::time_limit) << name;
+    if (s.solver == "prox") {
+      EXPECT_LE(s.iterations, 50);
+    }
+  }
+}
+
+TEST(SolverInterface, ProgressCanStopNewtonInsideAProximalStep) {
+  const StepProblem p = sphere_packing({.contacts = 300});
+  int calls = 0;
+  SolveOptions options{.solver = "prox", .tolerance = 1e-10};
+  options.on_progress = [&](int, double) { return ++calls < 4; };
+  const Solution s = solve(p, options);
+  EXPECT_EQ(s.status, Status::interrupted);
+  EXPECT_EQ(calls, 4);
+  EXPECT_EQ(s.outer_iterations, 1);
+}
+
 TEST(SolverInterface, ProgressCanStopEverySolver) {
   const StepProblem p = box_wall({.width = 4, .height = 4});
   for (const SolverInfo& info : solvers()) {

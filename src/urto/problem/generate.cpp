@@ -195,6 +195,7 @@ StepProblem stiff_lattice(const StiffLattice& o) {
   const auto node = [&](int x, int y, int z) { return (z * o.ny + y) * o.nx + x; };
   const int n = 3 * o.nx * o.ny * o.nz;
   std::vector<Eigen::Triplet<double>> triplets;
+  triplets.reserve(n);
   for (int i = 0; i < n; ++i) triplets.emplace_back(i, i, o.mass);
   const double weight = o.step * o.damping + o.step * o.step * o.stiffness;
   const auto add_spring = [&](int p, int q, const Vec3& direction) {
@@ -297,14 +298,15 @@ StepProblem random_local(const RandomLocal& o) {
   for (int i = 0; i < o.contacts; ++i) {
     K.push_back(ConvexSet::cone(o.mu));
     const double normal = random.uniform(0, 1);
-    lambda[3 * i] = normal;
+    const int first = 3 * i;
+    lambda[first] = normal;
     const double opening = random.uniform(0, 0.2);
     for (int k = 1; k < 3; ++k) {
-      lambda[3 * i + k] = random.uniform(-0.7, 0.7) * o.mu * normal;
-      u[3 * i + k] = random.uniform(-0.1, 0.1);
+      lambda[first + k] = random.uniform(-0.7, 0.7) * o.mu * normal;
+      u[first + k] = random.uniform(-0.1, 0.1);
     }
     // Strictly inside the dual cone: u_N > μ‖u_T‖.
-    u[3 * i] = o.mu * (std::abs(u[3 * i + 1]) + std::abs(u[3 * i + 2])) + opening + 1e-3;
+    u[first] = o.mu * (std::abs(u[first + 1]) + std::abs(u[first + 2])) + opening + 1e-3;
   }
   Vector q(n);
   for (int r = 0; r < n; ++r) {

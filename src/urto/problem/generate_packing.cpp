@@ -49,7 +49,8 @@ Packing lattice(int spheres, Random& random) {
     const int side = n - layer % 2;
     const double shift = 0.5 * (1 + layer % 2) * spacing;
     for (int k = 0; k < side * side && static_cast<int>(packing.spheres.size()) < spheres; ++k) {
-      const Vec3 site(shift + k % side * spacing, shift + k / side * spacing,
+      const int row = k / side;
+      const Vec3 site(shift + k % side * spacing, shift + row * spacing,
                       1.2 * mean_radius + layer * layer_height);
       const double radius = mean_radius * random.uniform(1 - spread, 1 + spread);
       packing.spheres.push_back({site + random.vector(0.1 * mean_radius), radius});

@@ -79,6 +79,7 @@ std::string_view to_string(FileFormat format);
 /// The format with this name; throws InputError listing the names there are.
 FileFormat parse_file_format(std::string_view name);
 
+// NOLINTNEXTLINE(bugprone-exception-escape): as for StepProblem.
 struct ProblemFile {
   Problem problem;
   FileFormat format = FileFormat::automatic;  ///< the one that was found

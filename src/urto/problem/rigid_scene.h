@@ -126,7 +126,7 @@ class RigidScene {
   StepProblem finish() {
     const int n = problem_.J.columns;
     problem_.a.resize(n);
-    for (int k = 0; k < n / 6; ++k) problem_.a.segment<6>(6 * k) = momentum_[k];
+    for (Eigen::Index k = 0; k < n / 6; ++k) problem_.a.segment<6>(6 * k) = momentum_[k];
     problem_.b =
         Eigen::Map<const Vector>(offsets_.data(), static_cast<Eigen::Index>(offsets_.size()));
     problem_.E.resize(problem_.rows(), problem_.rows());

@@ -26,6 +26,7 @@ namespace urto {
 
 enum class Friction : std::uint8_t { exact, convex };
 
+// NOLINTNEXTLINE(bugprone-exception-escape): Eigen moves a sparse matrix by copying it, which may throw.
 struct StepProblem {
   std::variant<BlockDiagonal, SparseMatrix> H;
   BlockRows J;

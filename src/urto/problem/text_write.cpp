@@ -78,9 +78,9 @@ void print_blocks(Text& out, const SparseMatrix& A, int size) {
   print(out, "\n");
   int number = 0;
   for (int r = 0; r < blocks; ++r) {
-    for (const int c : columns[r]) {
+    for (const Eigen::Index c : columns[r]) {
       print(out, "{}\n", number++);
-      const Matrix block(A.block(r * size, c * size, size, size));
+      const Matrix block(A.block(Eigen::Index{r} * size, c * size, size, size));
       for (const double value : block.reshaped()) print(out, "{}\n", value);
     }
   }

@@ -39,8 +39,9 @@ void accelerated_gradient(ConvexTask& task) {
       next = y - g / L;
       project(N.K(), next, next);
       N.apply(next, Nnext);
-      // f(γ⁺) ≤ f(y) + g·(γ⁺−y) + L/2‖γ⁺−y‖² for a quadratic f: only its curvature along the step counts.
-      const double curvature = next.dot(Nnext) - 2 * y.dot(Nnext) + y.dot(Ny);
+      // f(γ⁺) ≤ f(y) + g·(γ⁺−y) + L/2‖γ⁺−y‖² for a quadratic f: only its curvature along the step counts. From the differences: the
+      // expanded square loses a short step in the rounding of ‖y‖², L grows without end, and the method stands still.
+      const double curvature = (next - y).dot(Nnext - Ny);
       if (curvature <= L * (next - y).squaredNorm() * (1 + 1e-12)) break;
       L *= 2;
     }

@@ -9,6 +9,23 @@
 
 namespace urto {
 
+// How far the velocity of an iteration still is from its limit, extrapolated from its moves over windows that grow with the iteration: exact for
+// a geometric sequence in the long run, and for a power of the iteration too, which is how methods creep on degenerate problems.
+class MotionEstimate {
+ public:
+  void record(int iteration, const Vector& u);
+  /// Infinite until four velocities are recorded; not less than the move since the last of them.
+  double distance(const Vector& u) const { return std::max(distance_, (u - u_).norm()); }
+
+ private:
+  Vector u_;
+  int iteration_ = -1;
+  double move_ = std::numeric_limits<double>::infinity();
+  double rate_ = 0;
+  double estimate_ = std::numeric_limits<double>::infinity();
+  double distance_ = std::numeric_limits<double>::infinity();
+};
+
 class Monitor {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,13 +38,18 @@ class Monitor {
   double residual(const Vector& lambda, const Vector& u) const;
   /// True, and the status says which, when the time or the iterations are used up.
   bool limit_reached(int iteration);
+  /// Between measurements, where these are far apart: true, and the status says why, when the time is up or the caller wants to stop.
+  bool stop_requested(int iteration);
   /// When to measure: every iteration at first, then every few, so that the test costs little against cheap sweeps.
   bool is_due(int iteration) const {
     return iteration <= 10 || iteration % 5 == 0 || offset_ + iteration >= options_.max_iterations;
   }
 
   /// Also stop when the residual is below this (an inner solve need not be better than its outer loop).
-  void set_tolerance(double tolerance) { tolerance_ = enough_ = tolerance; }
+  void set_tolerance(double tolerance) {
+    tolerance_ = enough_ = tolerance;
+    unique_motion_ = false;
+  }
   double tolerance() const { return tolerance_; }
   void forget_best() {
     best_residual_ = std::numeric_limits<double>::infinity();
@@ -43,16 +65,25 @@ class Monitor {
   double last_residual() const { return last_residual_; }
   const Vector& best() const { return best_; }
   Status status() const { return status_; }
+  /// The motion is unique, so it must settle too, and it had not when the method stopped.
+  bool still_moves() const {
+    return unique_motion_ && (status_ == Status::iteration_limit || status_ == Status::time_limit ||
+                              status_ == Status::interrupted);
+  }
   void set_status(Status status) { status_ = status; }
   std::vector<HistoryEntry> take_history() { return std::move(history_); }
 
  private:
+  bool good_enough(int iteration, double residual, const Vector& u) const;
+
   const Delassus& W_;
   const SolveOptions& options_;
   Friction law_;
   Clock::time_point start_;
   double tolerance_, enough_;
   int met_at_ = -1;  ///< iteration at which `enough_` was met
+  bool unique_motion_;
+  MotionEstimate motion_;
   double norm_q_ = 0, energy_q_ = 0;
   double best_residual_ = std::numeric_limits<double>::infinity();
   double last_residual_ = std::numeric_limits<double>::infinity();

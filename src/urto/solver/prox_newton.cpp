@@ -26,9 +26,11 @@ constexpr double shift_polish = 1e-6;
 constexpr double polish_below = 1e-2;  // residual from which Newton on the exact law is worth a try
 constexpr int polish_wait_min = 5, polish_wait_max = 80;
 
-// The multipliers are recovered as (αλ_k − v)/A: rounding of the velocity v is magnified by 1/σ, and must stay below the tolerance.
-double smallest_shift(double tolerance) {
-  return std::clamp(50 * std::numeric_limits<double>::epsilon() / tolerance, 1e-7, 1e-2);
+// The multipliers are recovered as (αλ_k − v)/A: rounding of the velocity v is magnified by 1/σ. Where the motion is unique it has to settle, and
+// what rounding moves must stay well below the tolerance. With exact friction ShiftControl raises σ when rounding shows, and a small one is fast.
+double smallest_shift(double tolerance, bool exact) {
+  const double rounding = std::numeric_limits<double>::epsilon() / tolerance;
+  return exact ? std::clamp(0.5 * rounding, 1e-8, 1e-2) : std::clamp(50 * rounding, 1e-7, 1e-2);
 }
 
 bool is_coulomb_cone(const ConvexSet& set) {
@@ -121,18 +123,20 @@ class ProximalPoint {
 
   void solve() {
     double sigma = shift_start;
-    const double smallest = smallest_shift(run_.options.tolerance);
+    const double smallest = smallest_shift(run_.options.tolerance, exact_);
     ShiftControl control(smallest, exact_);
     PolishSchedule polishing;
     while (!measure()) {
       const double residual = run_.monitor.last_residual();
       if (exact_ && polishing.due(run_.outer_iterations, residual)) {
         const bool success = polish(residual);
+        if (stopped_) return;
         polishing.done(run_.outer_iterations, residual, success);
         continue;
       }
       const Vector before = run_.lambda;
       const bool converged = lagged_step(sigma);
+      if (stopped_) return;
       if (run_.outer_iterations % 10 == 0 && runs_along_infeasible_ray(W_, run_.lambda - before)) {
         run_.monitor.set_status(Status::infeasible);
         run_.message =
@@ -171,7 +175,10 @@ class ProximalPoint {
                                             double residual) {
     for (int i = 0; i < W_.blocks(); ++i) alpha_[i] = sigma * W_.mean_diagonal(i);
     subproblem.set(run_.lambda, alpha_, c_);
-    const auto report = subproblem.solve(goal(residual));
+    const auto report = subproblem.solve(goal(residual), [&](int steps) {
+      return run_.monitor.stop_requested(run_.iterations + steps);
+    });
+    stopped_ = report.stopped;
     ++run_.outer_iterations;
     run_.iterations += std::max(1, report.iterations);
     run_.factorizations += report.iterations;
@@ -197,7 +204,7 @@ class ProximalPoint {
 
   bool polish(double residual) {
     set_lagged_terms(false);
-    const double sigma = std::max(shift_polish, smallest_shift(run_.options.tolerance));
+    const double sigma = std::max(shift_polish, smallest_shift(run_.options.tolerance, exact_));
     run_subproblem(*coulomb_, sigma, 1e-2 * residual);
     velocity(coulomb_->lambda());
     if (!(run_.monitor.residual(coulomb_->lambda(), u_) < 0.3 * residual)) return false;
@@ -208,6 +215,7 @@ class ProximalPoint {
   Run& run_;
   Delassus& W_;
   bool exact_;
+  bool stopped_ = false;  ///< by the clock or the caller, inside a subproblem
   ProximalSubproblem convex_;
   std::unique_ptr<ProximalSubproblem> coulomb_;
   Vector u_, c_, skew_, alpha_;

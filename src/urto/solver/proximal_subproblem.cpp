@@ -62,13 +62,17 @@ void ProximalSubproblem::step(double t) {
   respond(0);
 }
 
-ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal) {
+ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal, const StopCheck& stop) {
   constexpr int limit = 100;
   constexpr int patience = 12;  // steps without halving the decrement, near the goal
   Report report;
   double best = std::numeric_limits<double>::infinity();
   int without_progress = 0;
   for (; report.iterations < limit; ++report.iterations) {
+    if (stop(report.iterations)) {
+      report.stopped = true;
+      return report;
+    }
     differentiate_projection(W_.K(), response_);
     if (!system_.factorize(response_, A_)) return report;
     if (!system_.solve(response_, A_, y_ - response_.p, dy_, dv_)) return report;
@@ -144,7 +148,7 @@ void ProximalSubproblem::condition_exact_system() {
   }
 }
 
-ProximalSubproblem::Report ProximalSubproblem::solve_exact(double goal) {
+ProximalSubproblem::Report ProximalSubproblem::solve_exact(double goal, const StopCheck& stop) {
   constexpr int limit = 60;
   constexpr int halvings = 12;
   constexpr int patience = 10;  // steps without a real decrease: no solution is near
@@ -157,6 +161,10 @@ ProximalSubproblem::Report ProximalSubproblem::solve_exact(double goal) {
   for (; report.iterations < limit; ++report.iterations) {
     if (current <= goal) {
       report.converged = true;
+      return report;
+    }
+    if (stop(report.iterations)) {
+      report.stopped = true;
       return report;
     }
     differentiate_alart_curnier(W_.K(), response_);

@@ -9,6 +9,8 @@
 // Coulomb's law without De Saxcé's term. Newton with a non-monotone search on the residual: fast near a solution, not global.
 #pragma once
 
+#include <functional>
+
 #include "urto/solver/newton_system.h"
 
 namespace urto {
@@ -17,21 +19,26 @@ class ProximalSubproblem {
  public:
   struct Report {
     bool converged = false;
+    bool stopped = false;  ///< by the caller's check
     int iterations = 0;
   };
+  /// Asked before each factorisation, with the Newton steps done; true ends the solve. On a large problem one solve may take minutes.
+  using StopCheck = std::function<bool(int)>;
 
   ProximalSubproblem(Delassus& W, Friction law);
 
   /// Centre λ_k (also the start), shifts α per block, lagged terms c.
   void set(const Vector& centre, const Vector& alpha, const Vector& c);
   /// Until the Newton decrement (convex) or the scaled residual (exact), both roots of energies, is below `goal`.
-  Report solve(double goal) { return exact_ ? solve_exact(goal) : solve_convex(goal); }
+  Report solve(double goal, const StopCheck& stop) {
+    return exact_ ? solve_exact(goal, stop) : solve_convex(goal, stop);
+  }
   /// The multipliers found; inside K for the convex law.
   const Vector& lambda() const { return response_.p; }
 
  private:
-  Report solve_convex(double goal);
-  Report solve_exact(double goal);
+  Report solve_convex(double goal, const StopCheck& stop);
+  Report solve_exact(double goal, const StopCheck& stop);
   void respond(double t);
   void step(double t);
   double merit(double t);

@@ -3,7 +3,8 @@
 //     const Solution s = solve(problem, {.solver = "nsgs", .tolerance = 1e-8});
 //     if (s.status != Status::converged) …   // s.certificate says how far it is off, s.message why
 //
-// A tolerance means the same for every solver: `Certificate::residual() ≤ tolerance`.
+// A tolerance means the same for every solver: `Certificate::residual() ≤ tolerance`. Where the problem is convex, hence the velocity unique, a
+// method also goes on until its velocity has settled to within a few tolerances of ‖q‖, so that solvers agree on the motion (monitor.h).
 #pragma once
 
 #include <functional>
@@ -19,7 +20,7 @@
 namespace urto {
 
 enum class Status : std::uint8_t {
-  converged,        ///< the certificate meets the tolerance
+  converged,        ///< the certificate meets the tolerance (convex: and the velocity has settled)
   iteration_limit,  ///< stopped by max_iterations; the best iterate is returned
   time_limit,       ///< stopped by time_limit; the best iterate is returned
   interrupted,      ///< stopped by on_progress; the best iterate is returned
