@@ -282,7 +282,7 @@ TEST(DviJoint, StiffDamperIsAccountedWithItsOwnImpulse) {
     finalize(m);
     Simulation run(m, fixed(1e-2, 1));
     run_to_end(run);
-    EXPECT_NEAR(run.energy().numerical(), 0, 1e-12);
+    EXPECT_NEAR(run.energy().numerical(), 0, 1e-8);  // of 9 J; P(v̄) and P(v) cancel for stiff ones
   }
 }
 

@@ -69,6 +69,17 @@ StepReport joined(const StepReport& a, const StepReport& b) {
   return r;
 }
 
+// With the travel of a step counted besides, the envelope only has to hold what acceleration adds.
+SimulationOptions with_envelope(SimulationOptions options, const Model& model) {
+  if (options.contact_envelope > 0) return options;
+  double smallest = 0.2;  // without shapes there are limits still: 1 cm or 0.01 rad
+  for (const Shape& s : model.shapes) {
+    if (s.collides && s.kind != ShapeKind::half_space) smallest = std::min(smallest, s.size[0]);
+  }
+  options.contact_envelope = smallest / 20;
+  return options;
+}
+
 }  // namespace
 
 void validate(const SimulationOptions& o) {
@@ -96,7 +107,9 @@ void validate(const SimulationOptions& o) {
 }
 
 Simulation::Simulation(const Model& model, const SimulationOptions& options)
-    : options_((validate(options), options)), system_(model), stepper_(system_, options) {
+    : options_((validate(options), with_envelope(options, model))),
+      system_(model),
+      stepper_(system_, options_) {
   point_.state = initial_state(model);
   point_.next_step = point_.smooth_step = options.step;
 }

@@ -36,7 +36,7 @@ void complete_problem(BlockStepProblem& p, bool soft);
 struct StepSolverOptions {
   SolveOptions solve = {};
   bool islands = true;
-  int sweep_limit = 200;  ///< Gauss–Seidel sweeps before an island is handed on, whatever its rate
+  int sweep_limit = 2000;  ///< Gauss–Seidel sweeps before an island is handed on, whatever its rate
 };
 
 struct StepSolveReport {
