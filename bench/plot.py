@@ -3,6 +3,7 @@
 
 usage: plot.py scaling solvers.csv out.svg
        plot.py profile problems.csv out.svg
+       plot.py run result.h5 out.png                       (needs python3-h5py)
        plot.py steps steps.csv out.svg
        plot.py peers peers-urto.csv peers-siconos.csv      (a Markdown table on stdout)
 """
@@ -97,6 +98,38 @@ def steps(source, target):
     save(figure, target)
 
 
+def run(source, target):
+    """Three moments from above the tray's rim, and where the energy went."""
+    import h5py
+    import numpy
+    with h5py.File(source, 'r') as f:
+        time, position = f['frames/time'][:], f['frames/position'][:]
+        spheres = [(b, s[0]) for b, s, k in zip(f['shapes/body'][:], f['shapes/size'][:], f['shapes/kind'][:]) if k == b'sphere']
+        t = f['steps/time'][:]
+        energy = {k: f['steps/energy/' + k][:] for k in ('kinetic', 'potential', 'friction', 'impact', 'damping')}
+    figure, axes = plt.subplots(1, 4, figsize=(12.5, 3.2), gridspec_kw={'width_ratios': [1, 1, 1, 1.5]})
+    colours = plt.cm.viridis(numpy.linspace(0.1, 0.95, len(spheres)))
+    for axis, at in zip(axes, (0, 0.25, time[-1])):
+        k = int(numpy.argmin(abs(time - at)))
+        # From the front: what is nearer is drawn later.
+        for n in sorted(range(len(spheres)), key=lambda n: -position[k, spheres[n][0], 1]):
+            body, radius = spheres[n]
+            axis.add_patch(plt.Circle(position[k, body, [0, 2]], radius, facecolor=colours[n], edgecolor='k', linewidth=0.3))
+        axis.set(xlim=(-0.27, 0.27), ylim=(-0.02, 0.52), aspect='equal', title='t = %.2f s' % time[k])
+        axis.grid(False)
+        axis.set_xticks([])
+        axis.set_yticks([])
+    below = numpy.zeros_like(t)
+    for key, colour in zip(('potential', 'kinetic', 'impact', 'friction'), ('#6baed6', '#74c476', '#d62728', '#fdae6b')):
+        top = below + energy[key]
+        axes[3].fill_between(t, below, top, color=colour, label=key)
+        below = top
+    axes[3].set(xlabel='time [s]', ylabel='energy [J]', title='where the energy went', xlim=(0, t[-1]))
+    axes[3].legend(loc='center right', frameon=True)
+    figure.tight_layout()
+    figure.savefig(target, dpi=110, metadata={'Software': None})
+
+
 def profile(source, target, tolerance=1e-8):
     """Dolan and Moré: for each solver the share of problems it solves within a factor tau of the fastest."""
     rows = rows_of(source)
@@ -158,7 +191,7 @@ def peers(ours, theirs):
 
 
 if __name__ == '__main__':
-    commands = {'scaling': scaling, 'steps': steps, 'profile': profile, 'peers': peers}
+    commands = {'scaling': scaling, 'run': run, 'steps': steps, 'profile': profile, 'peers': peers}
     if len(sys.argv) < 4 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](*sys.argv[2:])

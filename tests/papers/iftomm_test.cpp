@@ -1,4 +1,4 @@
-// The IFToMM library of multibody benchmark problems (González, Dopico, Lugrís, Cuadrado 2006; iftomm-multibody.org), group A,
+// The IFToMM library of multibody benchmark problems (González, Dopico, Lugrís, Cuadrado 2006), group A,
 // with the scenes of scenes/iftomm and an independent solution for each in tests/oracles. docs/benchmarks-iftomm.md has the
 // numbers, the sources of the tolerances and the choices.
 #include <cmath>

@@ -29,7 +29,7 @@ class Table {
   bool colour_;
 };
 
-/// Is stdout a terminal whose user wants colour (https://no-color.org)?
+/// Is stdout a terminal whose user wants colour?
 bool stdout_wants_colour();
 bool stderr_is_terminal();
 
