@@ -14,8 +14,8 @@ namespace urto {
 
 struct RedundantRows {
   std::string name = {};             ///< of the joint, coupling or motor
-  int rows = 0;                 ///< how many of its rows depend on earlier ones
-  int of = 0;                   ///< how many it has
+  int rows = 0;                      ///< how many of its rows depend on earlier ones
+  int of = 0;                        ///< how many it has
   std::vector<std::string> on = {};  ///< the items they depend on
 };
 

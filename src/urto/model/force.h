@@ -38,11 +38,11 @@ struct MeasureSpring {
   std::string name = {};
   int marker_a = -1, marker_b = -1;
   Measure measure{MeasureKind::distance, 0, 0};
-  double rest = 0;           ///< s₀ [m or rad]
+  double rest = 0;                ///< s₀ [m or rad]
   Characteristic stiffness = {};  ///< of s − s₀ [N or N·m]
   Characteristic damping = {};    ///< of ṡ
-  double preload = 0;        ///< constant force, positive drives s up
-  int angle_index = -1;      ///< into State::angles when the measure counts turns, −1 otherwise
+  double preload = 0;             ///< constant force, positive drives s up
+  int angle_index = -1;  ///< into State::angles when the measure counts turns, −1 otherwise
 };
 
 /// Six-dimensional linear spring between two markers, in the axes of a: forces on the components of w, torques on the rotation vector θ of b against a. The
@@ -96,7 +96,8 @@ struct ForceTangents {
     Eigen::Matrix<double, 6, 6> stiffness, damping;
   };
   std::vector<Block> blocks = {};  ///< each pair of bodies once
-  std::vector<int> places = {};    ///< hash table of the pairs → index into `blocks`, −1 is free; valid until `blocks` is sorted, and after clear()
+  std::vector<int> places =
+      {};  ///< hash table of the pairs → index into `blocks`, −1 is free; valid until `blocks` is sorted, and after clear()
   void clear();
   void add(int row, int column, const Eigen::Matrix<double, 6, 6>& stiffness,
            const Eigen::Matrix<double, 6, 6>& damping);

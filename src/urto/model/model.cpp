@@ -138,6 +138,10 @@ void check_joint_laws(const Model& model) {
     check_coordinate(model, where, m.on);
     check_at_least(where, "max_force", m.max_force, 0);
     check_softness(where, m.softness);
+    if (std::isfinite(m.softness.stiffness) && m.mode != MotorMode::position) {
+      throw InputError(where + ": stiffness", "compliance of a motor that holds no position",
+                       "mode \"position\"");
+    }
     if (std::isfinite(m.max_force) && m.mode != MotorMode::speed) {
       throw InputError(where + ": max_force", "a bound on a motor that is not a speed motor",
                        "mode \"speed\"");

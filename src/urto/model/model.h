@@ -34,11 +34,11 @@ struct Body {
   BodyKind kind = BodyKind::dynamic;
   double mass = 1;  ///< [kg], dynamic bodies
   Mat3 inertia = Mat3::
-      Identity();  ///< about the centre of mass in body axes, symmetric positive definite [kg m²]
-  Pose start = {};      ///< of the centre of mass and the body axes, world
+      Identity();   ///< about the centre of mass in body axes, symmetric positive definite [kg m²]
+  Pose start = {};  ///< of the centre of mass and the body axes, world
   Vec3 velocity = Vec3::Zero();          ///< at the start, world
   Vec3 angular_velocity = Vec3::Zero();  ///< at the start, body axes
-  Motion motion = {};                         ///< kinematic bodies
+  Motion motion = {};                    ///< kinematic bodies
   bool gyroscopic = true;                ///< false leaves −Ω × IΩ out
   int slot = -1;                         ///< set by finalize()
 };
@@ -128,8 +128,8 @@ struct Model {
   std::vector<MaterialPair> material_pairs = {};
 
   // Set by finalize().
-  int slots = 0;               ///< dynamic bodies
-  int angle_count = 0;         ///< entries of State::angles
+  int slots = 0;                    ///< dynamic bodies
+  int angle_count = 0;              ///< entries of State::angles
   std::vector<int> slot_body = {};  ///< slot → body
 
   int nq() const { return 7 * slots; }
