@@ -180,6 +180,29 @@ void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vect
   }
 }
 
+// vᵀ H⁻¹ v of one row's entry.
+double Certifier::inverse_mass_norm(const BlockDiagonal& H, const BlockRows::Entry& entry,
+                                    const double* v) const {
+  const int first = node_of_dof_[entry.column];
+  if (entry.width == 6 && H.size(first) == 6 && H.start[first] == entry.column) {  // a rigid body
+    using Row = Eigen::Matrix<double, 6, 1>;
+    const Eigen::Map<const Eigen::Matrix<double, 6, 6>> inverse(inverse_.data() + H.offset[first]);
+    const Eigen::Map<const Row> row(v);
+    return row.dot(Row(inverse * row));
+  }
+  double sum = 0;
+  for (int c = 0; c < entry.width; ++c) {
+    const int k = node_of_dof_[entry.column + c];
+    const int n = H.size(k);
+    const double* column = inverse_.data() + H.offset[k] + (entry.column + c - H.start[k]) * n;
+    for (int d = 0; d < entry.width; ++d) {
+      const int dof = entry.column + d - H.start[k];
+      if (dof >= 0 && dof < n) sum += v[c] * v[d] * column[dof];
+    }
+  }
+  return sum;
+}
+
 // ρ_i = d / tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H (its diagonal where H is sparse).
 void Certifier::measure_scales(const StepProblem& p) {
   scale_.assign(p.blocks(), 0.0);
@@ -191,20 +214,11 @@ void Certifier::measure_scales(const StepProblem& p) {
       for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
         const BlockRows::Entry& entry = p.J.entries[e];
         const double* v = p.J.values.data() + entry.offset + r * entry.width;
-        for (int c = 0; c < entry.width; ++c) {
-          if (blocks == nullptr) {
-            scale_[i] += v[c] * v[c] / diagonal[entry.column + c];
-            continue;
-          }
-          const int k = node_of_dof_[entry.column + c];
-          const int n = blocks->size(k);
-          const double* column =
-              inverse_.data() + blocks->offset[k] + (entry.column + c - blocks->start[k]) * n;
-          for (int d = 0; d < entry.width; ++d) {
-            const int dof = entry.column + d - blocks->start[k];
-            if (dof >= 0 && dof < n) scale_[i] += v[c] * v[d] * column[dof];
-          }
+        if (blocks != nullptr) {
+          scale_[i] += inverse_mass_norm(*blocks, entry, v);
+          continue;
         }
+        for (int c = 0; c < entry.width; ++c) scale_[i] += v[c] * v[c] / diagonal[entry.column + c];
       }
     }
   }

@@ -53,6 +53,8 @@ class Certifier {
   void measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda);
   void invert_blocks(const BlockDiagonal& H);
   void solve_mass(const StepProblem& p);
+  double inverse_mass_norm(const BlockDiagonal& H, const BlockRows::Entry& entry,
+                           const double* v) const;
   void measure_scales(const StepProblem& p);
 
   Vector Hx_, reaction_, free_, u_, q_, compliance_;
