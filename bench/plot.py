@@ -76,22 +76,21 @@ def scaling(source, target):
 
 
 def steps(source, target):
-    """Time a step by phase, stacked, and its growth with the number of bodies."""
-    phases = [('rows_s', 'rows', '#9ecae1'), ('assemble_s', 'assemble', '#6baed6'), ('solve_s', 'solve', '#d62728'),
-              ('certify_s', 'certify', '#fdae6b'), ('advance_s', 'advance', '#74c476')]
+    """Time a step, whole and by phase, against the number of bodies."""
+    phases = [('rows_s', 'rows', '#1f77b4'), ('assemble_s', 'assemble', '#17becf'), ('solve_s', 'solve', '#d62728'),
+              ('certify_s', 'certify', '#ff7f0e'), ('advance_s', 'advance', '#2ca02c')]
     rows = rows_of(source)
     scenes = list(dict.fromkeys(r['scene'] for r in rows))
     figure, axes = plt.subplots(1, len(scenes), figsize=(11, 3.6), sharey=True)
     for axis, scene in zip(axes, scenes):
         mine = [r for r in rows if r['scene'] == scene]
         n = [int(r['bodies']) for r in mine]
-        below = [0.0] * len(n)
+        total = [sum(1e6 * number(r[key]) for key, _, _ in phases) for r in mine]
+        axis.plot(n, total, 'k-o', markersize=4, label='whole step')
         for key, label, colour in phases:
-            top = [b + 1e6 * number(r[key]) for b, r in zip(below, mine)]
-            axis.fill_between(n, [max(b, 0.05) for b in below], top, color=colour, label=label)
-            below = top
-        axis.plot(n, [below[0] * k / n[0] for k in n], 'k--', linewidth=0.8, label='linear')
-        axis.set(xscale='log', yscale='log', xlabel='bodies', title=scene, ylim=(0.3, None))
+            axis.plot(n, [1e6 * number(r[key]) for r in mine], marker='.', linewidth=1.2, color=colour, label=label)
+        axis.plot(n, [1.6 * total[0] * k / n[0] for k in n], 'k--', linewidth=0.8, label='linear')
+        axis.set(xscale='log', yscale='log', xlabel='bodies', title=scene)
     axes[0].set_ylabel('one step [µs]')
     axes[-1].legend(loc='center left', bbox_to_anchor=(1.01, 0.5), frameon=False)
     figure.tight_layout()

@@ -26,8 +26,6 @@ void add_info_command(CLI::App& app, int& exit_code);
 /// "urto: error: …" on stderr.
 void print_error(std::string_view message);
 
-/// The candidate that `word` is most likely a slip of; empty when none is near.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 /// " (did you mean 'x'?)", or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 

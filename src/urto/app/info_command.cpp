@@ -39,6 +39,7 @@ std::string kinds(const Items& items, Kind kind) {
     }
   }
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} {}", count, name));
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }

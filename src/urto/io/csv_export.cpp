@@ -156,6 +156,7 @@ fs::path write_steps(const ResultReader& result, const fs::path& file) {
   for (long first = 0; first < steps; first += block) {
     const long count = std::min(block, steps - first);
     std::vector<std::vector<double>> columns;
+    columns.reserve(std::size(step_columns));
     for (const char* column : step_columns) {
       columns.push_back(result.numbers(fmt::format("/steps/{}", column), first, count));
     }

@@ -1,11 +1,11 @@
 #include "urto/io/scene_keys.h"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "urto/io/spelling.h"
 
 namespace urto::scene {
 namespace {
@@ -118,20 +118,6 @@ constexpr Word motor_modes[] = {"position", "speed", "force"};
 constexpr Word friction_laws[] = {"exact", "convex"};
 constexpr Word implicit_force_words[] = {"none", "semidefinite", "exact"};
 
-int edit_distance(Word a, Word b) {
-  std::vector<int> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    int diagonal = std::exchange(row[0], static_cast<int>(i) + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const int replace = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 namespace keys {
@@ -241,16 +227,7 @@ bool contains(std::span<const std::string_view> list, std::string_view word) {
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> list) {
-  // Beyond half of the letters it is another word; a long word is compared in vain.
-  if (word.size() > 100) return "";
-  int least = static_cast<int>(word.size()) / 2 + 1;
-  std::string_view best;
-  for (const std::string_view candidate : list) {
-    const int distance = edit_distance(word, candidate);
-    if (distance >= least) continue;
-    least = distance;
-    best = candidate;
-  }
+  const std::string_view best = nearest_word(word, list);
   return best.empty() ? "" : fmt::format(", did you mean '{}'?", best);
 }
 
