@@ -21,6 +21,7 @@ const char* name_of(BodyKind kind) {
 template <typename Items, typename Value>
 auto collect(const Items& items, Value value) {
   std::vector<decltype(value(items[0]))> out;
+  out.reserve(items.size());
   for (const auto& item : items) out.push_back(value(item));
   return out;
 }
