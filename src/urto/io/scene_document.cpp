@@ -97,9 +97,8 @@ void combine(Document& base, const Document& added, bool own) {
       append_array(base, added, key, v);
     } else if (key == "materials" || key == "parameters" || key == "simulation") {
       merge_object(base, added, key, v, own);
-    } else if (key == "gravity") {
-      set_single(base, added, base.root[key], v, own);
-    } else if (own ? key != "include" : is_heading(key) && !base.root.contains(key)) {
+    } else if (key == "gravity" ||
+               (own ? key != "include" : is_heading(key) && !base.root.contains(key))) {
       // A scene that only includes another is known by the other's title.
       set_single(base, added, base.root[key], v, own);
     }

@@ -24,9 +24,10 @@ void check_index(const std::string& where, std::string_view what, int found, std
 
 void check_finite(const std::string& where, std::string_view what,
                   const Eigen::Ref<const Vector>& x) {
-  if (!x.allFinite())
+  if (!x.allFinite()) {
     throw InputError(fmt::format("{}: {}", where, what), "a value that is not finite",
                      "finite numbers");
+  }
 }
 
 void check_at_least(const std::string& where, std::string_view what, double found, double least) {
@@ -105,9 +106,10 @@ void finalize_joints(Model& model) {
     check_index(where, "marker b", joint.marker_b, model.markers.size());
     const int a = model.markers[joint.marker_a].body;
     const int b = model.markers[joint.marker_b].body;
-    if (a == b)
+    if (a == b) {
       throw InputError(where, fmt::format("both markers on body '{}'", model.bodies[a].name),
                        "two bodies");
+    }
     if (joint.kind == JointKind::distance && !(joint.length > 0)) {
       throw InputError(where + ": length", fmt::format("{}", joint.length),
                        "a positive distance (m)");

@@ -139,12 +139,14 @@ void RigidSystem::add_term(const RowTerm& t, const State& state, int row, bool a
   out.g[at] += t.factor * m.value;
   const int dof_a = dof(model_, a.body);
   const int dof_b = dof(model_, b.body);
-  if (dof_a >= 0)
+  if (dof_a >= 0) {
     Eigen::Map<Eigen::Matrix<double, 6, 1>>(entry_at(out, dof_a) + 6 * row) +=
         t.factor * m.J.head<6>();
-  if (dof_b >= 0)
+  }
+  if (dof_b >= 0) {
     Eigen::Map<Eigen::Matrix<double, 6, 1>>(entry_at(out, dof_b) + 6 * row) +=
         t.factor * m.J.tail<6>();
+  }
   if (model_.bodies[a.body].kind == BodyKind::kinematic) {
     out.g_t[at] += t.factor * (m.J.segment<3>(0).dot(velocities_[a.body].v) +
                                m.J.segment<3>(3).dot(velocities_[a.body].omega));
@@ -251,9 +253,10 @@ void RigidSystem::add_motors(const State& state, const InteractionQuery& query,
     }
     if (query.equalities_only) continue;
     Law law{.on_velocity = true};
-    if (std::isfinite(m.max_force))
+    if (std::isfinite(m.max_force)) {
       law = {
           .kind = LawKind::box, .lower = -m.max_force, .upper = m.max_force, .on_velocity = true};
+    }
     out.add_block(law, {Origin::motor, k}, row_id(Origin::motor, k));
     add_term(term(m.on), state, 0, query.accelerations, out);
     // The speed wanted is the one at the end of the step.
