@@ -90,6 +90,25 @@ TEST(Simulation, EveryStepOfTheBusyModelMeetsItsTolerance) {
   EXPECT_EQ(run.checkpoint().steps, 1000);
 }
 
+TEST(Simulation, ContactsAtRestStartFromTheirLastImpulses) {
+  Model m = empty_model();
+  add_floor(m);
+  for (int k = 0; k < 6; ++k) add_ball(m, "ball", {0, 0, 0.1 + 0.2 * k}, 0.1, 1);
+  finalize(m);
+  SimulationOptions o;
+  o.duration = 1;
+  Simulation run(m, o);
+  run.start();
+  for (int k = 0; k < 100; ++k) run.advance();
+  Checkpoint forgetful = run.checkpoint();
+  forgetful.memory = {};
+  Simulation cold(m, o);
+  cold.resume(forgetful);
+  ASSERT_TRUE(run.advance());
+  ASSERT_TRUE(cold.advance());
+  EXPECT_GT(cold.report().solve.sweeps, 2 * run.report().solve.sweeps);
+}
+
 TEST(Simulation, AdaptiveStepsShrinkAtAnImpactAndGrowAgain) {
   Model m = empty_model();
   m.materials[0] = {.name = "default", .friction = 0, .restitution = 0.8};

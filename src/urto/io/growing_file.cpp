@@ -45,18 +45,6 @@ std::vector<hsize_t> with_rows(hsize_t rows, const std::vector<hsize_t>& inner) 
 
 }  // namespace
 
-std::string hdf5_reason() {
-  std::string reason;
-  H5Ewalk2(
-      H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned depth, const H5E_error2_t* error, void* data) -> herr_t {
-        if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(data) = error->desc;
-        return 0;
-      },
-      &reason);
-  return reason.empty() ? "no reason given" : reason;
-}
-
 GrowingFile::GrowingFile(Hdf5Handle file, std::string name, bool fresh)
     : name_(std::move(name)),
       fresh_(fresh),

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "urto/io/hdf5_handle.h"
 #include "urto/math/types.h"
+#include "urto/problem/hdf5_handle.h"
 
 namespace urto {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
-#include "urto/io/hdf5_handle.h"
 #include "urto/io/result_file.h"
+#include "urto/problem/hdf5_handle.h"
 
 namespace urto {
 

@@ -9,58 +9,10 @@
 #include <hdf5.h>
 
 #include "urto/error.h"
+#include "urto/problem/hdf5_handle.h"
 
 namespace urto {
 namespace {
-
-/// An HDF5 identifier and the function that gives it back.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  operator hid_t() const {
-    return id_;
-  }  // NOLINT(google-explicit-constructor): stands for the identifier
-  bool valid() const { return id_ >= 0; }
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
-
-/// HDF5 prints its error stack by default; here errors are reported once, by us. Restores what the
-/// caller had.
-class QuietErrors {
- public:
-  QuietErrors() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  QuietErrors(const QuietErrors&) = delete;
-  QuietErrors& operator=(const QuietErrors&) = delete;
-  ~QuietErrors() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
-/// The innermost reason that the library gives for its last failure.
-std::string library_reason() {
-  std::string reason;
-  H5Ewalk2(
-      H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned depth, const H5E_error2_t* error, void* data) -> herr_t {
-        if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(data) = error->desc;
-        return 0;
-      },
-      &reason);
-  return reason.empty() ? "no reason given" : reason;
-}
 
 /// Only the plain types of the format are read: the conversion code of the library is not for
 /// hostile bit layouts.
@@ -95,42 +47,54 @@ std::string describe_type(hid_t type) {
 
 }  // namespace
 
+std::string hdf5_reason() {
+  std::string reason;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned depth, const H5E_error2_t* error, void* data) -> herr_t {
+        if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(data) = error->desc;
+        return 0;
+      },
+      &reason);
+  return reason.empty() ? "no reason given" : reason;
+}
+
 Hdf5File Hdf5File::open(const std::filesystem::path& file) {
-  const QuietErrors quiet;
+  const QuietHdf5 quiet;
   std::error_code error;
   const std::uint64_t length = std::filesystem::file_size(file, error);
   if (error) throw InputError(file.string(), error.message(), "a readable file");
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (id < 0) {
     throw InputError(file.string(),
-                     fmt::format("a file that the HDF5 library cannot open ({})", library_reason()),
+                     fmt::format("a file that the HDF5 library cannot open ({})", hdf5_reason()),
                      "a complete HDF5 file");
   }
   return {id, file.string(), length};
 }
 
 Hdf5File Hdf5File::create(const std::filesystem::path& file, const std::filesystem::path& target) {
-  const QuietErrors quiet;
+  const QuietHdf5 quiet;
   // The structures of version 1.8 have checksums. Those of the default, 1.6, do not, and the
   // library can crash on damaged ones.
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
   const hid_t id = H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   if (id < 0) {
     throw InputError(target.string(),
-                     fmt::format("a place that cannot be written ({})", library_reason()),
+                     fmt::format("a place that cannot be written ({})", hdf5_reason()),
                      "a writable directory");
   }
   return {id, target.string(), 0};
 }
 
 Hdf5File::~Hdf5File() {
-  const QuietErrors quiet;
+  const QuietHdf5 quiet;
   if (id_ >= 0) H5Fclose(id_);
 }
 
 void Hdf5File::close() {
-  const QuietErrors quiet;
+  const QuietHdf5 quiet;
   const bool flushed = H5Fflush(id_, H5F_SCOPE_GLOBAL) >= 0;
   const bool closed = H5Fclose(std::exchange(id_, -1)) >= 0;
   if (!flushed || !closed) fail("/", "a file that could not be written", "space on the disk");
@@ -142,7 +106,7 @@ void Hdf5File::fail(const std::string& path, std::string_view found,
 }
 
 bool Hdf5File::has(const std::string& path) const {
-  const QuietErrors quiet;
+  const QuietHdf5 quiet;
   // H5Lexists is an error, not "no", when a group on the way is missing: ask link by link.
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
@@ -157,8 +121,8 @@ bool Hdf5File::has(const std::string& path) const {
 
 bool Hdf5File::is_written(const std::string& path) const {
   if (!has(path)) return false;
-  const QuietErrors quiet;
-  const Handle dataset(H5Dopen2(id_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const QuietHdf5 quiet;
+  const Hdf5Handle dataset(H5Dopen2(id_, path.c_str(), H5P_DEFAULT), H5Dclose);
   return dataset.valid() && H5Dget_storage_size(dataset) > 0;
 }
 
@@ -166,16 +130,16 @@ Hdf5File::Values Hdf5File::read(const std::string& path, bool as_integers,
                                 std::optional<std::size_t> size) const {
   const std::string_view kind = as_integers ? "integers" : "real numbers";
   if (!has(path)) fail(path, "nothing", fmt::format("a dataset of {}", kind));
-  const QuietErrors quiet;
-  const Handle dataset(H5Dopen2(id_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const QuietHdf5 quiet;
+  const Hdf5Handle dataset(H5Dopen2(id_, path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset.valid()) {
     fail(path, "an object that is no readable dataset", fmt::format("a dataset of {}", kind));
   }
-  const Handle type(H5Dget_type(dataset), H5Tclose);
+  const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
   if (!type.valid() || !is_plain_type(type, as_integers)) {
     fail(path, type.valid() ? describe_type(type) : "an unreadable type", kind);
   }
-  const Handle space(H5Dget_space(dataset), H5Sclose);
+  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
   const int rank = space.valid() ? H5Sget_simple_extent_ndims(space) : -1;
   if (rank < 0 || rank > 1 || H5Sget_simple_extent_type(space) == H5S_NULL) {
     fail(path, fmt::format("a dataset of {} dimensions", rank), "a list");
@@ -189,7 +153,7 @@ Hdf5File::Values Hdf5File::read(const std::string& path, bool as_integers,
 
   // A few bytes can declare any size. Stored data cannot exceed the file, and deflate, the
   // strongest filter in use, cannot expand by more than 1032.
-  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   const H5D_layout_t layout = creation.valid() ? H5Pget_layout(creation) : H5D_LAYOUT_ERROR;
   if ((layout != H5D_CONTIGUOUS && layout != H5D_COMPACT && layout != H5D_CHUNKED) ||
       H5Pget_external_count(creation) != 0) {
@@ -217,7 +181,7 @@ Hdf5File::Values Hdf5File::read(const std::string& path, bool as_integers,
   }
   if (count > 0 && H5Dread(dataset, as_integers ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, H5S_ALL,
                            H5S_ALL, H5P_DEFAULT, target) < 0) {
-    fail(path, fmt::format("data that the HDF5 library cannot read ({})", library_reason()),
+    fail(path, fmt::format("data that the HDF5 library cannot read ({})", hdf5_reason()),
          fmt::format("{} {}", count, kind));
   }
   return values;
@@ -247,10 +211,10 @@ Vector Hdf5File::numbers(const std::string& path, std::optional<std::size_t> siz
 
 std::string Hdf5File::text(const std::string& path) const {
   if (!has(path)) fail(path, "nothing", "text");
-  const QuietErrors quiet;
-  const Handle dataset(H5Dopen2(id_, path.c_str(), H5P_DEFAULT), H5Dclose);
-  const Handle type(dataset.valid() ? H5Dget_type(dataset) : -1, H5Tclose);
-  const Handle space(dataset.valid() ? H5Dget_space(dataset) : -1, H5Sclose);
+  const QuietHdf5 quiet;
+  const Hdf5Handle dataset(H5Dopen2(id_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle type(dataset.valid() ? H5Dget_type(dataset) : -1, H5Tclose);
+  const Hdf5Handle space(dataset.valid() ? H5Dget_space(dataset) : -1, H5Sclose);
   if (!type.valid() || !space.valid() || H5Tget_class(type) != H5T_STRING ||
       H5Tis_variable_str(type) != 0 || H5Sget_simple_extent_npoints(space) != 1) {
     fail(path, "something else", "one text of fixed length");
@@ -271,16 +235,16 @@ std::string Hdf5File::text(const std::string& path) const {
 
 void Hdf5File::write_array(const std::string& path, std::int64_t type, std::size_t size,
                            const void* data) {
-  const QuietErrors quiet;
-  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  const QuietHdf5 quiet;
+  const Hdf5Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
   const hsize_t count = size;
-  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-  const Handle dataset(H5Dcreate2(id_, path.c_str(), type, space, links, H5P_DEFAULT, H5P_DEFAULT),
-                       H5Dclose);
+  const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Hdf5Handle dataset(
+      H5Dcreate2(id_, path.c_str(), type, space, links, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
   if (!dataset.valid() ||
       (size > 0 && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)) {
-    fail(path, fmt::format("a failure to write ({})", library_reason()), "space on the disk");
+    fail(path, fmt::format("a failure to write ({})", hdf5_reason()), "space on the disk");
   }
 }
 
@@ -295,19 +259,19 @@ void Hdf5File::write(const std::string& path, std::span<const double> values) {
 void Hdf5File::write(const std::string& path, std::string_view text) {
   // As H5LTmake_dataset_string does it, which FCLIB reads with: a scalar, with its terminating
   // zero.
-  const QuietErrors quiet;
+  const QuietHdf5 quiet;
   const std::string terminated(text.substr(0, text.find('\0')));
-  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  const Hdf5Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
-  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type, terminated.size() + 1);
   H5Tset_strpad(type, H5T_STR_NULLTERM);
-  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle dataset(H5Dcreate2(id_, path.c_str(), type, space, links, H5P_DEFAULT, H5P_DEFAULT),
-                       H5Dclose);
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Hdf5Handle dataset(
+      H5Dcreate2(id_, path.c_str(), type, space, links, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
   if (!dataset.valid() ||
       H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, terminated.c_str()) < 0) {
-    fail(path, fmt::format("a failure to write ({})", library_reason()), "space on the disk");
+    fail(path, fmt::format("a failure to write ({})", hdf5_reason()), "space on the disk");
   }
 }
 

@@ -1,4 +1,4 @@
-// Internal: owners of HDF5's identifiers and of its error printing, for the result files.
+// Internal: owners of HDF5's identifiers and of its error printing, for every file that we read or write with it.
 #pragma once
 
 #include <string>
