@@ -21,6 +21,9 @@ const KeyTable& table_of(ShapeKind kind) {
     case ShapeKind::ellipsoid:
       return keys::ellipsoid;
     case ShapeKind::half_space:
+    case ShapeKind::hull:
+    case ShapeKind::mesh:
+    case ShapeKind::height_field:
       break;
   }
   return keys::half_space;
@@ -47,6 +50,9 @@ Vec3 read_size(const Object& o, ShapeKind kind) {
     case ShapeKind::ellipsoid:
       return three_positive(o.at("radii"));
     case ShapeKind::half_space:
+    case ShapeKind::hull:
+    case ShapeKind::mesh:
+    case ShapeKind::height_field:
       break;
   }
   return Vec3::Zero();

@@ -252,7 +252,7 @@ void check_shapes(const Model& model) {
     const std::string where = fmt::format("shape {}", k);
     check_index(where, "body", s.body, model.bodies.size());
     check_index(where, "material", s.material, model.materials.size());
-    const int sizes = s.kind == ShapeKind::half_space                              ? 0
+    const int sizes = s.kind >= ShapeKind::half_space                              ? 0
                       : s.kind == ShapeKind::sphere                                ? 1
                       : s.kind == ShapeKind::box || s.kind == ShapeKind::ellipsoid ? 3
                                                                                    : 2;

@@ -120,6 +120,9 @@ struct Model {
   std::vector<JointFriction> frictions = {};
   std::vector<Force> forces = {};
   std::vector<Shape> shapes = {};
+  std::vector<TriangleMesh> meshes =
+      {};  ///< of hulls, meshes and height fields; shapes may share one
+  std::vector<std::array<int, 2>> excluded = {};  ///< pairs of bodies that never touch
   std::vector<Material> materials{Material{}};
   struct MaterialPair {
     int a = 0, b = 0;

@@ -33,6 +33,9 @@ SizeNames size_names(ShapeKind kind) {
     case ShapeKind::ellipsoid:
       return {3, {"half axis x", "half axis y", "half axis z"}};
     case ShapeKind::half_space:
+    case ShapeKind::hull:
+    case ShapeKind::mesh:
+    case ShapeKind::height_field:
       break;
   }
   return {0, {"", "", ""}};
@@ -101,6 +104,12 @@ std::string_view to_string(ShapeKind kind) {
       return "ellipsoid";
     case ShapeKind::half_space:
       return "half-space";
+    case ShapeKind::hull:
+      return "hull";
+    case ShapeKind::mesh:
+      return "mesh";
+    case ShapeKind::height_field:
+      return "height field";
   }
   return "unknown shape";
 }
@@ -131,6 +140,9 @@ MassProperties mass_properties(ShapeKind kind, const Vec3& size, double density)
       return solid(m, m / 5 * moments(squares[0], squares[1], squares[2]));
     }
     case ShapeKind::half_space:
+    case ShapeKind::hull:
+    case ShapeKind::mesh:
+    case ShapeKind::height_field:
       break;
   }
   return {};

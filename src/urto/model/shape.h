@@ -1,27 +1,53 @@
 // Shapes: what a body looks like, weighs and touches with; and the materials of their surfaces.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "urto/math/types.h"
 #include "urto/model/measure.h"
 
 namespace urto {
 
-enum class ShapeKind : std::uint8_t { sphere, box, cylinder, capsule, cone, ellipsoid, half_space };
+enum class ShapeKind : std::uint8_t {
+  sphere,
+  box,
+  cylinder,
+  capsule,
+  cone,
+  ellipsoid,
+  half_space,
+  hull,
+  mesh,
+  height_field
+};
 std::string_view to_string(ShapeKind kind);
 
+/// A surface of triangles, counter-clockwise seen from outside. Hulls: the closed convex surface, every vertex on it. Height fields: the upper surface, the
+/// solid is below (−z).
+struct TriangleMesh {
+  std::vector<Vec3> vertices = {};  ///< [m]
+  std::vector<std::array<int, 3>> triangles = {};
+};
+
 /// One shape of a body. `size` [m] by kind: sphere (radius, –, –); box: half edges; cylinder, capsule: (radius, half length of the straight part, –), axis z;
-/// cone: (base radius, half height, –), axis z, apex at +z, origin at half height; ellipsoid: half axes; half-space: unused, the solid is z ≤ 0.
+/// cone: (base radius, half height, –), axis z, apex at +z, origin at half height; ellipsoid: half axes; half-space: unused, the solid is z ≤ 0;
+/// hull, mesh, height field: unused, see `geometry`.
 struct Shape {
   ShapeKind kind = ShapeKind::sphere;
   Vec3 size = Vec3::Zero();
   Pose pose = {};  ///< in the body's frame (from its centre of mass)
   int body = -1;
   int material = 0;
-  bool collides = true;  ///< false: seen and weighed only
+  int geometry = -1;  ///< into Model::meshes: hulls, meshes, height fields
+  double margin =
+      0;  ///< ε_m [m]: edges rounded to this radius; the size stays as it is (recipe 000 §2.4.1)
+  bool collides = true;              ///< false: seen and weighed only
+  std::uint32_t layers = 1;          ///< bits: where it is
+  std::uint32_t mask = 0xffffffffu;  ///< bits: what it meets; a pair needs both ways
 };
 
 struct MassProperties {
