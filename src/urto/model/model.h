@@ -40,6 +40,7 @@ struct Body {
   Vec3 angular_velocity = Vec3::Zero();  ///< at the start, body axes
   Motion motion = {};                    ///< kinematic bodies
   bool gyroscopic = true;                ///< false leaves −Ω × IΩ out
+  bool continuous = false;               ///< fast: what it will meet is sought along its path
   int slot = -1;                         ///< set by finalize()
 };
 

@@ -323,8 +323,8 @@ void RigidSystem::add_contacts(Interactions& out) const {
       const BodyKind kind = model_.bodies[body].kind;
       if (kind == BodyKind::fixed) continue;
       const double sign = side == 0 ? 1 : -1;
-      const Rows36 rows =
-          sign * contact_velocity_rows(frame, places_[body].A, c.point - places_[body].x);
+      const Rows36 rows = sign * contact_velocity_rows(frame, places_[body].A,
+                                                       c.point + sign * c.arm - places_[body].x);
       if (kind == BodyKind::dynamic) {
         double* values = out.add_entry(dof(model_, body), 6);
         std::copy(rows.data(), rows.data() + 6 * law.dim, values);

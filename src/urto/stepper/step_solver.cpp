@@ -242,7 +242,8 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
                               const StepSolverOptions& options, Vector& x, Vector& lambda,
                               StepSolveReport& report) {
   constexpr int check_every = 5;
-  constexpr int patience = 100;  // sweeps before the rate is believed
+  constexpr int guess_after = 10;  // sweeps that settle who touches
+  constexpr int patience = 100;    // sweeps before the rate is believed
   double q_largest = 0;
   for (int b = 0; b < island.blocks; ++b) {
     const int i = island_blocks_[island.first_block + b];
@@ -258,9 +259,16 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
       std::max(1e-14, 0.1 * tolerance / std::sqrt(island.blocks)) * (q_largest > 0 ? q_largest : 1);
   refresh_velocity(p, island, x, lambda);
   double last = island_residual(p, island, options.solve.friction, x, lambda);
-  int sweeps = 0;
+  int sweeps = 0, next_guess = guess_after;
   while (!(last <= tolerance)) {
     if (sweeps >= options.sweep_limit || !std::isfinite(last)) return false;
+    if (sweeps >= next_guess) {
+      if (guess_island(p, island, options, tolerance, x, lambda)) {
+        ++report.guessed;
+        return true;
+      }
+      next_guess = 4 * sweeps;
+    }
     for (int s = 0; s < check_every; ++s) {
       for (int b = 0; b < island.blocks; ++b) {
         update_block(p, island_blocks_[island.first_block + b], options.solve.friction, local, x,
@@ -276,11 +284,39 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
     if (sweeps >= patience && residual > tolerance) {
       const double needed =
           rate < 1 ? check_every * std::log(tolerance / residual) / std::log(rate) : 1e9;
-      if (sweeps + needed > options.sweep_limit) return false;
+      if (sweeps + needed > options.sweep_limit) {
+        if (!guess_island(p, island, options, tolerance, x, lambda)) return false;
+        ++report.guessed;
+        return true;
+      }
     }
     last = residual;
   }
   return true;
+}
+
+// Tries the active set from where the sweeps stand; puts everything back if it leads nowhere.
+bool StepSolver::guess_island(const BlockStepProblem& p, const Island& island,
+                              const StepSolverOptions& options, double tolerance, Vector& x,
+                              Vector& lambda) {
+  constexpr int rounds = 6;
+  const ActiveSet::Island view{
+      .nodes = {island_nodes_.data() + island.first_node, static_cast<std::size_t>(island.nodes)},
+      .blocks = {island_blocks_.data() + island.first_block,
+                 static_cast<std::size_t>(island.blocks)},
+      .node_of_dof = node_of_dof_,
+      .rho = scale_};
+  kept_lambda_ = lambda;
+  const Friction friction = options.solve.friction;
+  for (int round = 0; round < rounds; ++round) {
+    if (!active_set_.guess(p, view, friction, x, lambda)) break;
+    if (!active_set_.solve(p, view, tolerance, x, lambda)) break;
+    refresh_velocity(p, island, x, lambda);
+    if (island_residual(p, island, friction, x, lambda) <= tolerance) return true;
+  }
+  lambda = kept_lambda_;
+  refresh_velocity(p, island, x, lambda);
+  return false;
 }
 
 void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
@@ -363,7 +399,8 @@ void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
 
 void StepSolver::solve(const BlockStepProblem& p, const StepSolverOptions& options, Vector& x,
                        Vector& lambda, StepSolveReport& report) {
-  report.islands = report.largest_island = report.sweeps = report.handed_on = report.iterations = 0;
+  report.islands = report.largest_island = report.sweeps = report.guessed = report.handed_on =
+      report.iterations = 0;
   report.status = Status::converged;
   report.message.clear();
   report.solver.clear();
