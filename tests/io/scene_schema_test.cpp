@@ -86,6 +86,10 @@ bool validates(const json& value, const json& rule) {
   }
   if (rule.contains("anyOf") && count_valid(value, rule.at("anyOf")) == 0) return false;
   if (rule.contains("oneOf") && count_valid(value, rule.at("oneOf")) != 1) return false;
+  if (rule.contains("allOf") &&
+      count_valid(value, rule.at("allOf")) != static_cast<int>(rule.at("allOf").size())) {
+    return false;
+  }
   if (rule.contains("if")) {
     const char* branch = validates(value, rule.at("if")) ? "then" : "else";
     if (!validates(value, rule.at(branch))) return false;
