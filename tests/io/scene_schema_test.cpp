@@ -210,12 +210,17 @@ TEST(SceneSchema, ShippedScenesSatisfyItAsWrittenAndExpanded) {
   }
 }
 
-TEST(SceneSchema, TheExampleOfTheBookIsAScene) {
+TEST(SceneSchema, TheExamplesOfTheBookAreScenes) {
   const std::string page = text_of(source_directory() / "docs/scenes.md");
-  const std::size_t start = page.find("```json\n") + 8;
-  const std::string text = page.substr(start, page.find("```", start) - start);
-  EXPECT_EQ(message_of(text), "");
-  EXPECT_TRUE(validates(json::parse(text, nullptr, true, true), schema()));
+  int count = 0;
+  for (std::size_t at = page.find("```json\n"); at != std::string::npos;
+       at = page.find("```json\n", at + 8)) {
+    const std::string text = page.substr(at + 8, page.find("```", at + 8) - at - 8);
+    EXPECT_EQ(message_of(text), "");
+    EXPECT_TRUE(validates(json::parse(text, nullptr, true, true), schema())) << text;
+    ++count;
+  }
+  EXPECT_EQ(count, 2);
 }
 
 TEST(SceneSchema, RefusesWhatTheLoaderRefuses) {
