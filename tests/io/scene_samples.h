@@ -117,8 +117,14 @@ inline std::string fingerprint(const Model& model) {
   for (const JointFriction& f : model.frictions) text += fmt::format("\n{} {}", f.name, f.bound);
   for (const Force& f : model.forces) text += "\n" + name_of(f);
   for (const Shape& s : model.shapes) {
-    text += fmt::format("\n{} {} {} {}", to_string(s.kind), s.body, s.material, s.collides) +
+    text += fmt::format("\n{} {} {} {} {} {}", to_string(s.kind), s.body, s.material, s.collides,
+                        s.geometry, s.margin) +
             print(s.size) + print(s.pose.position) + print(s.pose.rotation);
+  }
+  for (const TriangleMesh& m : model.meshes) {
+    text += fmt::format("\nmesh {}", m.triangles.size());
+    for (const Vec3& x : m.vertices) text += print(x);
+    for (const auto& t : m.triangles) text += fmt::format(" {} {} {}", t[0], t[1], t[2]);
   }
   for (const Material& m : model.materials) {
     text +=

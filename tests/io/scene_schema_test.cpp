@@ -86,6 +86,10 @@ bool validates(const json& value, const json& rule) {
   }
   if (rule.contains("anyOf") && count_valid(value, rule.at("anyOf")) == 0) return false;
   if (rule.contains("oneOf") && count_valid(value, rule.at("oneOf")) != 1) return false;
+  if (rule.contains("allOf") &&
+      count_valid(value, rule.at("allOf")) != static_cast<int>(rule.at("allOf").size())) {
+    return false;
+  }
   if (rule.contains("if")) {
     const char* branch = validates(value, rule.at("if")) ? "then" : "else";
     if (!validates(value, rule.at(branch))) return false;
@@ -206,12 +210,17 @@ TEST(SceneSchema, ShippedScenesSatisfyItAsWrittenAndExpanded) {
   }
 }
 
-TEST(SceneSchema, TheExampleOfTheBookIsAScene) {
+TEST(SceneSchema, TheExamplesOfTheBookAreScenes) {
   const std::string page = text_of(source_directory() / "docs/scenes.md");
-  const std::size_t start = page.find("```json\n") + 8;
-  const std::string text = page.substr(start, page.find("```", start) - start);
-  EXPECT_EQ(message_of(text), "");
-  EXPECT_TRUE(validates(json::parse(text, nullptr, true, true), schema()));
+  int count = 0;
+  for (std::size_t at = page.find("```json\n"); at != std::string::npos;
+       at = page.find("```json\n", at + 8)) {
+    const std::string text = page.substr(at + 8, page.find("```", at + 8) - at - 8);
+    EXPECT_EQ(message_of(text), "");
+    EXPECT_TRUE(validates(json::parse(text, nullptr, true, true), schema())) << text;
+    ++count;
+  }
+  EXPECT_EQ(count, 2);
 }
 
 TEST(SceneSchema, RefusesWhatTheLoaderRefuses) {

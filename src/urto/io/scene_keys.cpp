@@ -16,7 +16,7 @@ constexpr Word scene_keys[] = {
     "$schema", "urto",      "title",     "description", "units",           "parameters",
     "include", "gravity",   "materials", "bodies",      "material_pairs",  "markers",
     "joints",  "couplings", "gears",     "motors",      "rack_and_pinion", "limits",
-    "forces",  "frictions", "watch",     "simulation"};
+    "forces",  "frictions", "watch",     "simulation",  "meshes"};
 constexpr Word material_keys[] = {"friction", "restitution", "restitution_threshold"};
 constexpr Word material_pair_keys[] = {"materials", "friction", "restitution",
                                        "restitution_threshold"};
@@ -28,13 +28,24 @@ constexpr Word axis_angle_keys[] = {"axis", "angle", "degrees"};
 constexpr Word marker_keys[] = {"name", "body", "position", "rotation", "z"};
 
 constexpr Word sphere_keys[] = {"kind", "radius", "position", "rotation", "material", "collides"};
-constexpr Word box_keys[] = {"kind", "size", "position", "rotation", "material", "collides"};
-constexpr Word cylinder_keys[] = {"kind",     "radius",   "length",  "position",
-                                  "rotation", "material", "collides"};
-constexpr Word cone_keys[] = {"kind",     "radius",   "height",  "position",
-                              "rotation", "material", "collides"};
-constexpr Word ellipsoid_keys[] = {"kind", "radii", "position", "rotation", "material", "collides"};
+constexpr Word box_keys[] = {"kind",     "size",     "position", "rotation",
+                             "material", "collides", "margin"};
+constexpr Word cylinder_keys[] = {"kind",     "radius",   "length",   "position",
+                                  "rotation", "material", "collides", "margin"};
+constexpr Word capsule_keys[] = {"kind",     "radius",   "length",  "position",
+                                 "rotation", "material", "collides"};
+constexpr Word cone_keys[] = {"kind",     "radius",   "height",   "position",
+                              "rotation", "material", "collides", "margin"};
+constexpr Word ellipsoid_keys[] = {"kind",     "radii",    "position", "rotation",
+                                   "material", "collides", "margin"};
 constexpr Word half_space_keys[] = {"kind", "position", "rotation", "material", "collides"};
+constexpr Word hull_keys[] = {"kind",     "points",   "mesh",     "file",     "scale",
+                              "position", "rotation", "material", "collides", "margin"};
+constexpr Word mesh_keys[] = {"kind", "vertices", "triangles", "mesh",     "file",     "scale",
+                              "flip", "position", "rotation",  "material", "collides", "margin"};
+constexpr Word height_field_keys[] = {"kind",     "heights",  "file",     "spacing",  "size",
+                                      "position", "rotation", "material", "collides", "margin"};
+constexpr Word mesh_data_keys[] = {"vertices", "triangles", "file"};
 
 constexpr Word joint_keys[] = {"name",    "kind",   "markers",     "bodies", "position",  "axis",
                                "x_axis",  "points", "length",      "pitch",  "stiffness", "damping",
@@ -105,8 +116,8 @@ constexpr Word simulation_keys[] = {"duration",
                                     "sharpness"};
 
 constexpr Word body_kinds[] = {"dynamic", "fixed", "kinematic"};
-constexpr Word shape_kinds[] = {"sphere", "box",       "cylinder",  "capsule",
-                                "cone",   "ellipsoid", "half-space"};
+constexpr Word shape_kinds[] = {"sphere",    "box",        "cylinder", "capsule", "cone",
+                                "ellipsoid", "half-space", "hull",     "mesh",    "height-field"};
 constexpr Word joint_kinds[] = {"fixed",         "revolute",       "prismatic", "cylindrical",
                                 "spherical",     "universal",      "planar",    "screw",
                                 "point-on-line", "point-on-plane", "distance",  "free"};
@@ -131,10 +142,14 @@ const KeyTable marker{"marker", "a marker", marker_keys};
 const KeyTable sphere{"sphere", "a sphere", sphere_keys};
 const KeyTable box{"box", "a box", box_keys};
 const KeyTable cylinder{"cylinder", "a cylinder", cylinder_keys};
-const KeyTable capsule{"capsule", "a capsule", cylinder_keys};
+const KeyTable capsule{"capsule", "a capsule", capsule_keys};
 const KeyTable cone{"cone", "a cone", cone_keys};
 const KeyTable ellipsoid{"ellipsoid", "an ellipsoid", ellipsoid_keys};
 const KeyTable half_space{"half-space", "a half-space", half_space_keys};
+const KeyTable hull{"hull", "a hull", hull_keys};
+const KeyTable mesh{"mesh", "a mesh", mesh_keys};
+const KeyTable height_field{"height-field", "a height field", height_field_keys};
+const KeyTable mesh_data{"mesh-data", "the data of a mesh", mesh_data_keys};
 const KeyTable joint{"joint", "a joint", joint_keys};
 const KeyTable joint_limit{"joint-limit", "a limit", joint_limit_keys};
 const KeyTable joint_motor{"joint-motor", "a joint's motor", joint_motor_keys};
@@ -188,6 +203,10 @@ std::span<const KeyTable* const> all_key_tables() {
                                             &cone,
                                             &ellipsoid,
                                             &half_space,
+                                            &hull,
+                                            &mesh,
+                                            &height_field,
+                                            &mesh_data,
                                             &joint,
                                             &joint_limit,
                                             &joint_motor,

@@ -24,6 +24,7 @@ struct WordTable {
 namespace keys {
 extern const KeyTable scene, material, material_pair, body, motion, axis_angle, marker;
 extern const KeyTable sphere, box, cylinder, capsule, cone, ellipsoid, half_space;
+extern const KeyTable hull, mesh, height_field, mesh_data;
 extern const KeyTable joint, joint_limit, joint_motor;
 extern const KeyTable motor, limit, friction, coupling, coupling_term, gear, rack_and_pinion;
 extern const KeyTable function, harmonic, step;

@@ -20,10 +20,13 @@ const KeyTable& table_of(ShapeKind kind) {
       return keys::cone;
     case ShapeKind::ellipsoid:
       return keys::ellipsoid;
-    case ShapeKind::half_space:
     case ShapeKind::hull:
+      return keys::hull;
     case ShapeKind::mesh:
+      return keys::mesh;
     case ShapeKind::height_field:
+      return keys::height_field;
+    case ShapeKind::half_space:
       break;
   }
   return keys::half_space;
@@ -58,6 +61,16 @@ Vec3 read_size(const Object& o, ShapeKind kind) {
   return Vec3::Zero();
 }
 
+/// What is round already, or has no edges, has nothing to round.
+void check_has_edges(const Value& v, ShapeKind kind) {
+  if (kind == ShapeKind::sphere || kind == ShapeKind::capsule) {
+    refuse(v.at("margin"), fmt::format("a {} has no 'margin': it is round", to_string(kind)));
+  }
+  if (kind == ShapeKind::half_space) {
+    refuse(v.at("margin"), "a half-space has no 'margin': it has no edges");
+  }
+}
+
 Material read_properties(const Object& o, Material material) {
   material.friction = number_or(o, "friction", material.friction, non_negative());
   material.restitution = number_or(o, "restitution", material.restitution, fraction());
@@ -68,14 +81,20 @@ Material read_properties(const Object& o, Material material) {
 
 }  // namespace
 
-Shape read_shape(const Builder& b, const Value& v) {
+Shape read_shape(Builder& b, const Value& v) {
   if (!v.json->is_object()) fail(v, "an object, a shape");
   if (!v.json->contains("kind")) refuse(v, "the key 'kind' is missing in a shape");
   Shape shape;
   shape.kind = static_cast<ShapeKind>(to_word(v.at("kind"), words::shape_kind));
+  if (v.json->contains("margin")) check_has_edges(v, shape.kind);
   const Object o = to_object(v, table_of(shape.kind));
   shape.size = read_size(o, shape.kind);
   shape.pose = to_pose(o);
+  if (has_geometry(shape.kind)) shape.geometry = read_geometry(b, o, shape.kind);
+  if (contains(o.table->keys, "margin")) {
+    const double most = largest_margin(shape, b.mesh_facts);
+    shape.margin = number_or(o, "margin", 0, {.low = 0, .high = most, .unit = "m"});
+  }
   if (const auto material = o.find("material")) {
     shape.material = find_named(b.materials, *material);
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/model/shape_geometry.h"
 
 namespace urto {
 namespace {
@@ -267,6 +268,7 @@ void check_shapes(const Model& model) {
           "a fixed or kinematic body");
     }
   }
+  check_geometry(model);
   for (std::size_t k = 0; k < model.materials.size(); ++k) {
     const Material& m = model.materials[k];
     const std::string where = item("material", m.name, k);

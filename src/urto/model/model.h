@@ -141,7 +141,7 @@ struct Model {
 };
 
 /// Numbers the slots and the angles and checks everything: indices, finite numbers, positive masses, positive definite inertias that satisfy the triangle
-/// inequality, non-zero quaternions (normalised here), limits in order, friction ≥ 0. Throws InputError naming the item.
+/// inequality, non-zero quaternions (normalised here), limits in order, friction ≥ 0, meshes and margins (shape_geometry.h). Throws InputError naming the item.
 void finalize(Model& model);
 
 /// Where the system is. Copy it to keep it.

@@ -45,6 +45,10 @@ void check_solid(ShapeKind kind, const Vec3& size, double density) {
   if (kind == ShapeKind::half_space) {
     throw InputError("mass of a shape", "a half-space", "a solid of finite size");
   }
+  if (kind > ShapeKind::half_space) {
+    throw InputError("mass of a shape", fmt::format("a {} without its mesh", to_string(kind)),
+                     "mass_properties of the mesh");
+  }
   const SizeNames used = size_names(kind);
   for (int i = 0; i < used.count; ++i) {
     if (!(size[i] > 0) || !std::isfinite(size[i])) {
@@ -109,7 +113,7 @@ std::string_view to_string(ShapeKind kind) {
     case ShapeKind::mesh:
       return "mesh";
     case ShapeKind::height_field:
-      return "height field";
+      return "height-field";
   }
   return "unknown shape";
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/model/shape_geometry.h"
 
 namespace urto {
 namespace {
@@ -73,8 +74,9 @@ StepReport joined(const StepReport& a, const StepReport& b) {
 SimulationOptions with_envelope(SimulationOptions options, const Model& model) {
   if (options.contact_envelope > 0) return options;
   double smallest = 0.2;  // without shapes there are limits still: 1 cm or 0.01 rad
-  for (const Shape& s : model.shapes) {
-    if (s.collides && s.kind != ShapeKind::half_space) smallest = std::min(smallest, s.size[0]);
+  const std::vector<double> extents = smallest_extents(model);
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    if (model.shapes[k].collides) smallest = std::min(smallest, extents[k]);
   }
   options.contact_envelope = smallest / 20;
   return options;
