@@ -46,6 +46,9 @@ bool ContactFinder::may_touch(int a, int b) const {
   const int body_b = model_.shapes[b].body;
   if (body_a == body_b) return false;
   if (model_.bodies[body_a].slot < 0 && model_.bodies[body_b].slot < 0) return false;
+  const Shape& first = model_.shapes[a];
+  const Shape& second = model_.shapes[b];
+  if ((first.layers & second.mask) == 0 || (second.layers & first.mask) == 0) return false;
   return !std::binary_search(joined_.begin(), joined_.end(), body_pair(body_a, body_b));
 }
 
@@ -55,6 +58,7 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
     joined_.push_back(
         body_pair(model.markers[joint.marker_a].body, model.markers[joint.marker_b].body));
   }
+  for (const auto& [a, b] : model.excluded) joined_.push_back(body_pair(a, b));
   std::sort(joined_.begin(), joined_.end());
 
   bool only_spheres = true;
@@ -86,7 +90,7 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
   material_count_ = static_cast<int>(model.materials.size());
   for (int a = 0; a < material_count_; ++a) {
     for (int b = 0; b < material_count_; ++b) {
-      Material m = mixed(model.materials[a], model.materials[b]);
+      Material m = mixed(model.materials[a], model.materials[b], model.mixing);
       for (const Model::MaterialPair& pair : model.material_pairs) {
         if ((pair.a == a && pair.b == b) || (pair.a == b && pair.b == a)) m = pair.properties;
       }

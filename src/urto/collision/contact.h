@@ -46,7 +46,8 @@ class ContactFinder {
   std::vector<Moving>
       moving_;  ///< sorted by lowest x; the order of the last step is nearly the order of this one
   std::vector<int> planes_ = {};
-  std::vector<std::uint64_t> joined_ = {};  ///< sorted pairs of bodies that do not touch
+  std::vector<std::uint64_t> joined_ =
+      {};  ///< sorted pairs of bodies that do not touch: joined or excluded
   std::vector<Material> materials_ = {};
   std::vector<int> material_of_pair_ = {};
   int material_count_ = 0;
