@@ -39,6 +39,7 @@ void read_model(Builder& b, const Object& o) {
   read_materials(b, o);
   add_world(b);
   read_bodies(b, o);
+  read_excluded(b, o);
   read_markers(b, o);
   read_joints(b, o);
   read_drives(b, o);
