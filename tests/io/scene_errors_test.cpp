@@ -88,8 +88,8 @@ TEST(SceneErrors, MaterialsAndLayers) {
       {scene_text(R"("materials": {"m": {"cohesion": "=inf"}})"),
        "/materials/m/cohesion: found \"=inf\", expected a number of at least 0 [N]"},
       {scene_text(R"("mixing": {"friction": "mean"})"),
-       "/mixing/friction: 'mean' is not a mixing rule (one of: minimum, maximum, average, "
-       "geometric, multiply)"},
+       "/mixing/friction: found \"mean\", expected a mixing rule: minimum, maximum, average, "
+       "geometric, multiply"},
       {scene_text(R"("mixing": {"cohesion": "multiply"})"),
        "/mixing/cohesion: found \"multiply\", expected another rule: a product of two amounts with "
        "a unit has another unit"},
