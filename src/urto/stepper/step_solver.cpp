@@ -91,11 +91,12 @@ void complete_problem(BlockStepProblem& p, bool soft) {
     s.E.resize(s.rows(), s.rows());
   }
   if (!soft) return;
-  std::vector<Eigen::Triplet<double>> diagonal;
+  // Column by column into the storage that is there: triplets would allocate.
   for (int r = 0; r < s.rows(); ++r) {
-    if (p.compliance[r] > 0) diagonal.emplace_back(r, r, p.compliance[r]);
+    s.E.startVec(r);
+    if (p.compliance[r] > 0) s.E.insertBack(r, r) = p.compliance[r];
   }
-  s.E.setFromTriplets(diagonal.begin(), diagonal.end());
+  s.E.finalize();
 }
 
 // W_ii, J_i H⁻¹ and the step of block i.
