@@ -108,6 +108,33 @@ TEST(ContactFinder, JoinedBodiesDoNotTouchUnlessAsked) {
   EXPECT_EQ(contacts_of(m, 0.01).size(), 1U);
 }
 
+TEST(ContactFinder, ShapesMeetOnlyIfBothWantTo) {
+  Model m = empty_model();
+  add_floor(m);
+  const int a = add_ball(m, "a", {0, 0, 0.1}, 0.1, 1);
+  const int b = add_ball(m, "b", {0.15, 0, 0.1}, 0.1, 1);
+  finalize(m);
+  Shape& ball_a = m.shapes[1];
+  Shape& ball_b = m.shapes[2];
+  const auto count = [&] { return contacts_of(m, 0.01).size(); };
+  EXPECT_EQ(count(), 3U);
+  ball_a.layers = 2;
+  EXPECT_EQ(count(), 3U);
+  ball_b.mask = ~2U;  // b does not want a: one side is enough
+  EXPECT_EQ(count(), 2U);
+  ball_a.mask = 2;  // a wants its own layer only: not the floor either
+  EXPECT_EQ(count(), 1U);
+  ball_b.collides = false;
+  EXPECT_EQ(count(), 0U);
+  ball_a.mask = ball_b.mask = ~0U;
+  ball_b.collides = true;
+  m.excluded = {{b, a}};
+  EXPECT_EQ(count(), 2U);
+  m.excluded.push_back({0, a});
+  m.excluded.push_back({b, 0});
+  EXPECT_EQ(count(), 0U);
+}
+
 TEST(ContactFinder, ConcentricSpheresGetSomeNormal) {
   Model m = empty_model();
   add_ball(m, "a", Vec3::Zero(), 0.1, 1);

@@ -182,6 +182,10 @@ TEST(SceneSchema, DefaultsOfPartsAreThoseOfTheLoader) {
   const std::string material = R"("materials": {"m": )";
   EXPECT_EQ(model(scene_text(material + defaults_of("material").dump() + "}")),
             model(scene_text(material + "{}}")));
+  EXPECT_EQ(model(scene_text("\"mixing\": " + defaults_of("mixing").dump())),
+            model(scene_text("")));
+  EXPECT_EQ(defaults_of("mixing").size(), scene::keys::mixing.keys.size());
+  EXPECT_EQ(defaults_of("material").size(), scene::keys::material.keys.size());
   const auto motion = [](const char* kind, const json& settings) {
     return with_body(fmt::format(R"("kind": "kinematic", "motion": {{"angle": {{"{}": {}}}}})",
                                  kind, settings.dump()));

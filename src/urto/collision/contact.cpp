@@ -42,11 +42,19 @@ Aabb turned(const Aabb& box, const Place& at) {
 
 }  // namespace
 
+Aabb bounds(const Collider& c) {
+  return c.surface != nullptr ? turned(c.surface->box(), c.place)
+                              : bounds(c.convex, c.place.R, c.place.x);
+}
+
 bool ContactFinder::may_touch(int a, int b) const {
   const int body_a = model_.shapes[a].body;
   const int body_b = model_.shapes[b].body;
   if (body_a == body_b) return false;
   if (model_.bodies[body_a].slot < 0 && model_.bodies[body_b].slot < 0) return false;
+  const Shape& first = model_.shapes[a];
+  const Shape& second = model_.shapes[b];
+  if ((first.layers & second.mask) == 0 || (second.layers & first.mask) == 0) return false;
   return !std::binary_search(joined_.begin(), joined_.end(), body_pair(body_a, body_b));
 }
 
@@ -60,6 +68,7 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
     joined_.push_back(
         body_pair(model.markers[joint.marker_a].body, model.markers[joint.marker_b].body));
   }
+  for (const auto& [a, b] : model.excluded) joined_.push_back(body_pair(a, b));
   std::sort(joined_.begin(), joined_.end());
   surfaces_.resize(model.meshes.size());
   for (int k = 0; k < static_cast<int>(model.shapes.size()); ++k) {
@@ -70,7 +79,7 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
   material_count_ = static_cast<int>(model.materials.size());
   for (int a = 0; a < material_count_; ++a) {
     for (int b = 0; b < material_count_; ++b) {
-      Material m = mixed(model.materials[a], model.materials[b]);
+      Material m = mixed(model.materials[a], model.materials[b], model.mixing);
       for (const Model::MaterialPair& pair : model.material_pairs) {
         if ((pair.a == a && pair.b == b) || (pair.a == b && pair.b == a)) m = pair.properties;
       }
@@ -138,8 +147,7 @@ void ContactFinder::place_colliders(const State& state, double h) {
 void ContactFinder::near_pairs(double envelope, double h) {
   for (std::size_t k = 0; k < bounded_.size(); ++k) {
     const Collider& c = colliders_[bounded_[k]];
-    Aabb box = c.surface != nullptr ? turned(c.surface->box(), c.place)
-                                    : bounds(c.convex, c.place.R, c.place.x);
+    const Aabb box = bounds(c);
     const Vec3 way = h * c.velocity;
     const double pad = 0.5 * envelope + c.turning;
     boxes_[k].lower = box.lower + way.cwiseMin(0.0) - Vec3::Constant(pad);

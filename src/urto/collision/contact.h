@@ -42,6 +42,9 @@ struct Collider {
   double turning = 0;            ///< how far turning can carry any of its points in the step [m]
 };
 
+/// Of a bounded collider, where it is.
+Aabb bounds(const Collider& c);
+
 /// Finds contacts; keeps its buffers, so that a second call at a similar state allocates nothing.
 class ContactFinder {
  public:
@@ -85,7 +88,8 @@ class ContactFinder {
   Manifold manifold_ = {};
   std::vector<SurfacePointContact> on_mesh_ = {};
   CollisionCounts counts_ = {};
-  std::vector<std::uint64_t> joined_ = {};  ///< sorted pairs of bodies that do not touch
+  std::vector<std::uint64_t> joined_ =
+      {};  ///< sorted pairs of bodies that do not touch: joined or excluded
   std::vector<Material> materials_ = {};
   std::vector<int> material_of_pair_ = {};
   int material_count_ = 0;

@@ -40,6 +40,7 @@ void read_model(Builder& b, const Object& o) {
   read_meshes(b, o);
   add_world(b);
   read_bodies(b, o);
+  read_excluded(b, o);
   read_markers(b, o);
   read_joints(b, o);
   read_drives(b, o);

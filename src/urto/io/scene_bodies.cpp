@@ -117,9 +117,10 @@ void read_velocity(Body& body, const Object& o) {
 std::vector<Shape> read_shapes(Builder& b, const Object& o, BodyKind kind) {
   std::vector<Shape> shapes;
   const auto list = o.find("shapes");
+  const Filter filter = read_filter(b, o, {});
   if (!list) return shapes;
   for (const Value& item : to_items(*list, "an array of shapes")) {
-    shapes.push_back(read_shape(b, item));
+    shapes.push_back(read_shape(b, item, filter));
     if (shapes.back().kind == ShapeKind::half_space && kind == BodyKind::dynamic) {
       fail(item, "a half-space on a dynamic body", "a fixed or kinematic body");
     }
@@ -150,6 +151,7 @@ void read_body(Builder& b, const Value& v) {
     body.motion = read_motion(*motion);
   }
   body.gyroscopic = bool_or(o, "gyroscopic", true);
+  body.continuous = bool_or(o, "continuous", false);
   for (Shape& shape : shapes) {
     shape.body = index;
     shape.pose.position -= center;
@@ -173,7 +175,9 @@ void add_world(Builder& b) {
 void read_bodies(Builder& b, const Object& scene) {
   const auto list = scene.find("bodies");
   if (!list) return;
-  for (const Value& item : to_items(*list, "an array of bodies")) read_body(b, item);
+  const auto bodies = to_items(*list, "an array of bodies");
+  collect_layers(b, bodies);
+  for (const Value& item : bodies) read_body(b, item);
 }
 
 void read_markers(Builder& b, const Object& scene) {

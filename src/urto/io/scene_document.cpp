@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view arrays[] = {
-    "material_pairs", "bodies", "markers", "joints",          "motors", "limits",
-    "frictions",      "gears",  "forces",  "rack_and_pinion", "watch",  "couplings"};
+    "material_pairs", "bodies", "markers",         "joints", "motors",    "limits", "frictions",
+    "gears",          "forces", "rack_and_pinion", "watch",  "couplings", "exclude"};
 
 struct Inclusion {
   std::vector<fs::path> open;  ///< from the scene down to the file being read
@@ -96,7 +96,7 @@ void combine(Document& base, const Document& added, bool own) {
     const Value v = added.value().at(key);
     if (contains(arrays, key)) {
       append_array(base, added, key, v);
-    } else if (key == "materials" || key == "meshes" || key == "parameters" ||
+    } else if (key == "materials" || key == "meshes" || key == "mixing" || key == "parameters" ||
                key == "simulation") {
       merge_object(base, added, key, v, own);
     } else if (key == "gravity" ||

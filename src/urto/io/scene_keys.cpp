@@ -16,35 +16,51 @@ constexpr Word scene_keys[] = {
     "$schema", "urto",      "title",     "description", "units",           "parameters",
     "include", "gravity",   "materials", "bodies",      "material_pairs",  "markers",
     "joints",  "couplings", "gears",     "motors",      "rack_and_pinion", "limits",
-    "forces",  "frictions", "watch",     "simulation",  "meshes"};
-constexpr Word material_keys[] = {"friction", "restitution", "restitution_threshold"};
-constexpr Word material_pair_keys[] = {"materials", "friction", "restitution",
-                                       "restitution_threshold"};
+    "forces",  "frictions", "watch",     "simulation",  "mixing",          "exclude",
+    "meshes"};
+constexpr Word material_keys[] = {"friction",         "restitution",       "restitution_threshold",
+                                  "rolling_friction", "spinning_friction", "stiffness",
+                                  "damping",          "cohesion",          "cohesion_range"};
+constexpr Word material_pair_keys[] = {
+    "materials",        "friction",          "restitution", "restitution_threshold",
+    "rolling_friction", "spinning_friction", "stiffness",   "damping",
+    "cohesion",         "cohesion_range"};
+constexpr Word mixing_keys[] = {"friction",         "restitution",       "restitution_threshold",
+                                "rolling_friction", "spinning_friction", "cohesion",
+                                "cohesion_range"};
 constexpr Word body_keys[] = {
-    "name",    "kind",    "position",       "rotation", "velocity", "angular_velocity", "mass",
-    "inertia", "density", "center_of_mass", "shapes",   "motion",   "gyroscopic"};
+    "name",       "kind",       "position", "rotation",       "velocity", "angular_velocity",
+    "mass",       "inertia",    "density",  "center_of_mass", "shapes",   "motion",
+    "gyroscopic", "continuous", "layers",   "collides_with",  "ignores"};
 constexpr Word motion_keys[] = {"position", "axis", "angle"};
 constexpr Word axis_angle_keys[] = {"axis", "angle", "degrees"};
 constexpr Word marker_keys[] = {"name", "body", "position", "rotation", "z"};
 
-constexpr Word sphere_keys[] = {"kind", "radius", "position", "rotation", "material", "collides"};
-constexpr Word box_keys[] = {"kind",     "size",     "position", "rotation",
-                             "material", "collides", "margin"};
-constexpr Word cylinder_keys[] = {"kind",     "radius",   "length",   "position",
-                                  "rotation", "material", "collides", "margin"};
-constexpr Word capsule_keys[] = {"kind",     "radius",   "length",  "position",
-                                 "rotation", "material", "collides"};
-constexpr Word cone_keys[] = {"kind",     "radius",   "height",   "position",
-                              "rotation", "material", "collides", "margin"};
-constexpr Word ellipsoid_keys[] = {"kind",     "radii",    "position", "rotation",
-                                   "material", "collides", "margin"};
-constexpr Word half_space_keys[] = {"kind", "position", "rotation", "material", "collides"};
-constexpr Word hull_keys[] = {"kind",     "points",   "mesh",     "file",     "scale",
-                              "position", "rotation", "material", "collides", "margin"};
-constexpr Word mesh_keys[] = {"kind", "vertices", "triangles", "mesh",     "file",     "scale",
-                              "flip", "position", "rotation",  "material", "collides", "margin"};
-constexpr Word height_field_keys[] = {"kind",     "heights",  "file",     "spacing",  "size",
-                                      "position", "rotation", "material", "collides", "margin"};
+constexpr Word sphere_keys[] = {"kind",     "radius", "position",      "rotation", "material",
+                                "collides", "layers", "collides_with", "ignores"};
+constexpr Word box_keys[] = {"kind",     "size",   "position",      "rotation", "material",
+                             "collides", "layers", "collides_with", "ignores",  "margin"};
+constexpr Word cylinder_keys[] = {"kind",          "radius",   "length",   "position",
+                                  "rotation",      "material", "collides", "layers",
+                                  "collides_with", "ignores",  "margin"};
+constexpr Word capsule_keys[] = {"kind",     "radius",   "length", "position",      "rotation",
+                                 "material", "collides", "layers", "collides_with", "ignores"};
+constexpr Word cone_keys[] = {"kind",          "radius",   "height",   "position",
+                              "rotation",      "material", "collides", "layers",
+                              "collides_with", "ignores",  "margin"};
+constexpr Word ellipsoid_keys[] = {"kind",     "radii",  "position",      "rotation", "material",
+                                   "collides", "layers", "collides_with", "ignores"};
+constexpr Word half_space_keys[] = {"kind",     "position", "rotation",      "material",
+                                    "collides", "layers",   "collides_with", "ignores"};
+constexpr Word hull_keys[] = {"kind",          "points",   "mesh",     "file",     "scale",
+                              "position",      "rotation", "material", "collides", "layers",
+                              "collides_with", "ignores",  "margin"};
+constexpr Word mesh_keys[] = {"kind",     "vertices", "triangles",     "mesh",     "file",
+                              "scale",    "flip",     "position",      "rotation", "material",
+                              "collides", "layers",   "collides_with", "ignores"};
+constexpr Word height_field_keys[] = {"kind",     "heights",  "file",          "spacing",
+                                      "size",     "position", "rotation",      "material",
+                                      "collides", "layers",   "collides_with", "ignores"};
 constexpr Word mesh_data_keys[] = {"vertices", "triangles", "file"};
 
 constexpr Word joint_keys[] = {"name",    "kind",   "markers",     "bodies", "position",  "axis",
@@ -115,6 +131,7 @@ constexpr Word simulation_keys[] = {"duration",
                                     "jacobi_relaxation",
                                     "sharpness"};
 
+constexpr Word mixing_rules[] = {"minimum", "maximum", "average", "geometric", "multiply"};
 constexpr Word body_kinds[] = {"dynamic", "fixed", "kinematic"};
 constexpr Word shape_kinds[] = {"sphere",    "box",        "cylinder", "capsule", "cone",
                                 "ellipsoid", "half-space", "hull",     "mesh",    "height-field"};
@@ -135,6 +152,7 @@ namespace keys {
 const KeyTable scene{"scene", "a scene", scene_keys};
 const KeyTable material{"material", "a material", material_keys};
 const KeyTable material_pair{"material-pair", "a material pair", material_pair_keys};
+const KeyTable mixing{"mixing", "the mixing rules", mixing_keys};
 const KeyTable body{"body", "a body", body_keys};
 const KeyTable motion{"motion", "a motion", motion_keys};
 const KeyTable axis_angle{"axis-angle", "a rotation", axis_angle_keys};
@@ -176,6 +194,7 @@ const KeyTable simulation{"simulation", "the simulation", simulation_keys};
 }  // namespace keys
 
 namespace words {
+const WordTable mixing_rule{"mixing-rule", "a mixing rule", mixing_rules};
 const WordTable body_kind{"body-kind", "a kind of body", body_kinds};
 const WordTable shape_kind{"shape-kind", "a kind of shape", shape_kinds};
 const WordTable joint_kind{"joint-kind", "a kind of joint", joint_kinds};
@@ -192,6 +211,7 @@ std::span<const KeyTable* const> all_key_tables() {
   static constexpr const KeyTable* all[] = {&scene,
                                             &material,
                                             &material_pair,
+                                            &mixing,
                                             &body,
                                             &motion,
                                             &axis_angle,
@@ -235,9 +255,9 @@ std::span<const KeyTable* const> all_key_tables() {
 
 std::span<const WordTable* const> all_word_tables() {
   using namespace words;
-  static constexpr const WordTable* all[] = {&body_kind,  &shape_kind,   &joint_kind,
-                                             &force_kind, &generator,    &chain_joint,
-                                             &motor_mode, &friction_law, &implicit_forces};
+  static constexpr const WordTable* all[] = {
+      &body_kind,   &shape_kind, &joint_kind,   &force_kind,      &generator,
+      &chain_joint, &motor_mode, &friction_law, &implicit_forces, &mixing_rule};
   return all;
 }
 

@@ -1,4 +1,6 @@
 // Shapes and the materials of their surfaces. Scenes give full lengths, the model half ones.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "urto/io/scene_builder.h"
@@ -63,11 +65,16 @@ Vec3 read_size(const Object& o, ShapeKind kind) {
 
 /// What is round already, or has no edges, has nothing to round.
 void check_has_edges(const Value& v, ShapeKind kind) {
-  if (kind == ShapeKind::sphere || kind == ShapeKind::capsule) {
+  if (kind == ShapeKind::sphere || kind == ShapeKind::capsule || kind == ShapeKind::ellipsoid) {
     refuse(v.at("margin"), fmt::format("a {} has no 'margin': it is round", to_string(kind)));
   }
   if (kind == ShapeKind::half_space) {
     refuse(v.at("margin"), "a half-space has no 'margin': it has no edges");
+  }
+  if (kind == ShapeKind::mesh || kind == ShapeKind::height_field) {
+    refuse(v.at("margin"),
+           fmt::format("a {} has no 'margin': it touches with its triangles as they are",
+                       to_string(kind)));
   }
 }
 
@@ -76,12 +83,51 @@ Material read_properties(const Object& o, Material material) {
   material.restitution = number_or(o, "restitution", material.restitution, fraction());
   material.restitution_threshold =
       number_or(o, "restitution_threshold", material.restitution_threshold, non_negative("m/s"));
+  material.rolling_friction =
+      number_or(o, "rolling_friction", material.rolling_friction, non_negative("m"));
+  material.spinning_friction =
+      number_or(o, "spinning_friction", material.spinning_friction, non_negative("m"));
+  material.stiffness = number_or(o, "stiffness", material.stiffness, or_infinite(positive("N/m")));
+  material.damping = number_or(o, "damping", material.damping, non_negative("N·s/m"));
+  material.cohesion = number_or(o, "cohesion", material.cohesion, non_negative("N"));
+  material.cohesion_range =
+      number_or(o, "cohesion_range", material.cohesion_range, non_negative("m"));
+  // A pair that says rigid or soft itself drops what it has inherited and cannot keep.
+  const bool soft = std::isfinite(material.stiffness);
+  if (soft && !o.has("restitution")) material.restitution = 0;
+  if (!soft && !o.has("damping")) material.damping = 0;
+  // The same tests as in finalize(), where the place in the file is known.
+  if (soft && material.restitution > 0) {
+    refuse(o.value,
+           "'restitution' does not go with a finite 'stiffness': a soft contact rebounds by its "
+           "stiffness and damping");
+  }
+  if (!soft && material.damping > 0) refuse(o.value, "'damping' needs a finite 'stiffness'");
   return material;
+}
+
+void read_mixing(Mixing& mixing, const Value& v) {
+  const Object o = to_object(v, keys::mixing);
+  const auto rule = [&](std::string_view key, MixingRule& out, bool has_unit) {
+    const auto word = o.find(key);
+    if (!word) return;
+    out = static_cast<MixingRule>(to_word(*word, words::mixing_rule));
+    if (has_unit && out == MixingRule::multiply) {
+      fail(*word, "another rule: a product of two amounts with a unit has another unit");
+    }
+  };
+  rule("friction", mixing.friction, false);
+  rule("restitution", mixing.restitution, false);
+  rule("restitution_threshold", mixing.restitution_threshold, true);
+  rule("rolling_friction", mixing.rolling_friction, true);
+  rule("spinning_friction", mixing.spinning_friction, true);
+  rule("cohesion", mixing.cohesion, true);
+  rule("cohesion_range", mixing.cohesion_range, true);
 }
 
 }  // namespace
 
-Shape read_shape(Builder& b, const Value& v) {
+Shape read_shape(Builder& b, const Value& v, const Filter& filter) {
   if (!v.json->is_object()) fail(v, "an object, a shape");
   if (!v.json->contains("kind")) refuse(v, "the key 'kind' is missing in a shape");
   Shape shape;
@@ -99,6 +145,9 @@ Shape read_shape(Builder& b, const Value& v) {
     shape.material = find_named(b.materials, *material);
   }
   shape.collides = bool_or(o, "collides", true);
+  const Filter own = read_filter(b, o, filter);
+  shape.layers = own.layers;
+  shape.mask = own.mask;
   return shape;
 }
 
@@ -122,6 +171,7 @@ void read_materials(Builder& b, const Object& scene) {
       b.model.materials.push_back(material);
     }
   }
+  if (const auto mixing = scene.find("mixing")) read_mixing(b.model.mixing, *mixing);
   const auto pairs = scene.find("material_pairs");
   if (!pairs) return;
   for (const Value& item : to_items(*pairs, "an array of material pairs")) {
@@ -134,8 +184,8 @@ void read_materials(Builder& b, const Object& scene) {
       if (std::minmax(other.a, other.b) != std::minmax(pair.a, pair.b)) continue;
       refuse(item, "these two materials already have a pair of their own");
     }
-    pair.properties =
-        read_properties(o, mixed(b.model.materials[pair.a], b.model.materials[pair.b]));
+    pair.properties = read_properties(
+        o, mixed(b.model.materials[pair.a], b.model.materials[pair.b], b.model.mixing));
     b.model.material_pairs.push_back(pair);
   }
 }

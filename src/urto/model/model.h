@@ -125,6 +125,7 @@ struct Model {
       {};  ///< of hulls, meshes and height fields; shapes may share one
   std::vector<std::array<int, 2>> excluded = {};  ///< pairs of bodies that never touch
   std::vector<Material> materials{Material{}};
+  Mixing mixing = {};  ///< of materials without a pair of their own
   struct MaterialPair {
     int a = 0, b = 0;
     Material properties;

@@ -56,18 +56,14 @@ double largest_margin(const Shape& shape, std::span<const MeshFacts> facts) {
     case ShapeKind::cone:
       // Of the circle in the triangle of a cut through the axis.
       return 2 * s[0] * s[1] / (s[0] + std::hypot(s[0], 2 * s[1]));
-    case ShapeKind::ellipsoid:
-      return s.minCoeff() * (s.minCoeff() / s.maxCoeff());
     case ShapeKind::hull:
       return facts[shape.geometry].inner_radius;
-    case ShapeKind::mesh:
-    case ShapeKind::height_field: {
-      const MeshFacts& known = facts[shape.geometry];
-      return known.closed ? known.half_width : known.half_length;
-    }
     case ShapeKind::sphere:
     case ShapeKind::capsule:
+    case ShapeKind::ellipsoid:
     case ShapeKind::half_space:
+    case ShapeKind::mesh:
+    case ShapeKind::height_field:
       break;
   }
   return 0;

@@ -65,6 +65,7 @@ StepReport joined(const StepReport& a, const StepReport& b) {
   r.joint_error = std::max(a.joint_error, b.joint_error);
   r.penetration = std::max(a.penetration, b.penetration);
   r.early_rebound = std::max(a.early_rebound, b.early_rebound);
+  r.contact_energy_before = a.contact_energy_before;
   add(r.energy, a.energy);
   add(r.timings, a.timings);
   return r;
@@ -159,7 +160,9 @@ void Simulation::account(const StepReport& r) {
   const Energies e = system_.energies(point_.state);
   EnergyAudit& audit = point_.energy;
   audit.kinetic = e.kinetic;
-  audit.potential = e.potential;
+  audit.potential = e.potential + r.contact_energy;
+  // Where contacts begin under load is known when the first step has found them.
+  if (point_.steps == 0) audit.start += r.contact_energy_before;
   audit.supplied += r.energy.supplied;
   audit.friction += r.energy.friction;
   audit.impact += r.energy.impact;

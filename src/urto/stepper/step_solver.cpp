@@ -27,23 +27,23 @@ SmallMatrix pseudo_inverse(const SmallMatrix& D) {
 // A contact without load whose bodies part: most of a pile's neighbours, and nothing to solve.
 bool stays_open(const ConvexSet& set, Friction friction, const double* lambda, const double* u) {
   if (set.kind == SetKind::nonnegative) return set.dim == 1 && lambda[0] == 0 && u[0] >= 0;
-  if (set.kind != SetKind::cone || lambda[0] != 0) return false;
-  if (friction == Friction::exact) return u[0] >= 0;
-  double tangential = 0;
-  for (int k = 1; k < set.dim; ++k) tangential += u[k] * u[k];
-  return u[0] >= set.mu * std::sqrt(tangential);
+  if (!set.has_friction() || lambda[0] != 0) return false;
+  return u[0] >= (friction == Friction::exact ? 0 : de_saxce(set, u));
 }
 
 // r = −M⁻¹q where that is inside the cone: the contact sticks, in both laws, and needs no iteration. Else r is left alone.
 bool sticks(const ConvexSet& set, const double* inverse, const double* q, double* r) {
-  if (set.kind != SetKind::cone) return false;
   std::array<double, max_block> trial{};
   for (int c = 0; c < set.dim; ++c) {
     for (int k = 0; k < set.dim; ++k) trial[k] -= inverse[c * set.dim + k] * q[c];
   }
-  double tangential = 0;
-  for (int k = 1; k < set.dim; ++k) tangential += trial[k] * trial[k];
-  if (!(trial[0] > 0) || tangential > set.mu * set.mu * trial[0] * trial[0]) return false;
+  if (!(trial[0] > 0)) return false;
+  for (const auto& part : cone_parts(set)) {
+    const double radius = part.bound * trial[0];
+    double squares = 0;
+    for (int k = part.first; k < part.first + part.count; ++k) squares += trial[k] * trial[k];
+    if (!(squares <= radius * radius)) return false;
+  }
   std::copy_n(trial.begin(), set.dim, r);
   return true;
 }
@@ -91,11 +91,12 @@ void complete_problem(BlockStepProblem& p, bool soft) {
     s.E.resize(s.rows(), s.rows());
   }
   if (!soft) return;
-  std::vector<Eigen::Triplet<double>> diagonal;
+  // Column by column into the storage that is there: triplets would allocate.
   for (int r = 0; r < s.rows(); ++r) {
-    if (p.compliance[r] > 0) diagonal.emplace_back(r, r, p.compliance[r]);
+    s.E.startVec(r);
+    if (p.compliance[r] > 0) s.E.insertBack(r, r) = p.compliance[r];
   }
-  s.E.setFromTriplets(diagonal.begin(), diagonal.end());
+  s.E.finalize();
 }
 
 // W_ii, J_i H⁻¹ and the step of block i.
@@ -135,7 +136,7 @@ void StepSolver::prepare_block(const BlockStepProblem& p, int i) {
   double* stored = diagonal_.data() + diagonal_start_[i];
   std::copy(D.data(), D.data() + d * d, stored);
   scale_[i] = D.trace() > 0 ? d / D.trace() : 1;
-  if (set.kind != SetKind::free && set.kind != SetKind::cone) return;
+  if (set.kind != SetKind::free && !set.has_friction()) return;
   const SmallMatrix inverse = pseudo_inverse(D);
   std::copy(inverse.data(), inverse.data() + d * d, inverse_diagonal_.data() + diagonal_start_[i]);
 }
