@@ -118,6 +118,28 @@ TEST(SpinningFriction, StopsATurningBallInItsTime) {
   }
 }
 
+TEST(SpinningFriction, LetsATurntableSpinABallUp) {
+  // I ω̇ = σ m g until the ball turns with the table.
+  const double sigma = 2e-3, table = 3;
+  Model m = empty_model();
+  m.materials[0] = {.friction = 0.5, .spinning_friction = sigma};
+  Body disk{.name = "table", .kind = BodyKind::kinematic};
+  disk.motion.angle = PolynomialFunction{{0, table}};
+  const int body = add_body(m, disk);
+  m.shapes.push_back({.kind = ShapeKind::half_space, .pose = {}, .body = body});
+  add_ball(m, "ball", {0, 0, R}, R, 1);
+  finalize(m);
+  const double rate = sigma * g / (0.4 * R * R);
+  for (const double t : {0.3, 1.0}) {
+    Simulation run(m, options(1e-3, t));
+    run_to_end(run);
+    EXPECT_NEAR(run.state().v[5], std::min(table, rate * t), 1e-6);
+    EXPECT_NEAR(run.energy().total() - run.energy().start,
+                run.energy().supplied - run.energy().friction, 1e-9);
+    EXPECT_GT(run.energy().friction, 0);
+  }
+}
+
 TEST(SpinningFriction, LeavesRollingAlone) {
   const double alpha = 0.1;
   const Model m = ball_on_slope(alpha, {.friction = 0.5, .spinning_friction = 0.05});
@@ -351,6 +373,24 @@ TEST(Cohesion, HoldsABallAtTheCeilingIfItIsStrongerThanItsWeight) {
   EXPECT_NEAR(normal_force(run, 0), -g, 1e-6);
   EXPECT_EQ(run.checkpoint().missed, 0);
   EXPECT_LT(std::abs(run.energy().numerical()), 1e-9);
+}
+
+TEST(Cohesion, LiftsABallWithARisingCeiling) {
+  Model m = empty_model();
+  m.materials[0] = {.friction = 0.3, .cohesion = 2 * g};
+  Body ceiling{.name = "ceiling", .kind = BodyKind::kinematic};
+  ceiling.motion.position[2] = PolynomialFunction{{0, 0, 0.05}};
+  const int body = add_body(m, ceiling);
+  m.shapes.push_back(
+      {.kind = ShapeKind::half_space, .pose = {Vec3::Zero(), Vec4(0, 1, 0, 0)}, .body = body});
+  add_ball(m, "ball", {0, 0, -R}, R, 1);
+  finalize(m);
+  Simulation run(m, options(1e-3, 1));
+  run_to_end(run);
+  EXPECT_NEAR(run.state().q[2], 0.05 - R, 2e-4);
+  // The ceiling's work is the ball's energy; the well of the pull moves with both.
+  EXPECT_NEAR(run.energy().supplied, g * 0.05 + 0.5 * 0.01, 2e-3);
+  EXPECT_LT(std::abs(run.energy().numerical()), 1e-3);
 }
 
 TEST(Cohesion, LetsItFallIfItIsWeaker) {
