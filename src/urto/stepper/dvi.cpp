@@ -70,9 +70,10 @@ void DviStepper::add_law(int block, double h, const State& state) {
     b = rows_.g_t[first + r];
     problem_.compliance[first + r] = 0;
     const bool has_position = r == 0 || law.kind == LawKind::equality;
-    if (law.on_velocity || !has_position ||
-        !(options_.stepper.stabilise || is_apart(law, rows_.g[first])))
-      continue;
+    // A spring is physics, not stabilisation.
+    const bool wanted =
+        options_.stepper.stabilise || std::isfinite(law.stiffness) || is_apart(law, rows_.g[first]);
+    if (law.on_velocity || !has_position || !wanted) continue;
     const double g = rows_.g[first + r];
     if (std::isfinite(law.stiffness)) {
       // Surfaces that are apart have no damper between them yet; the spring acts on what the step makes overlap.
