@@ -179,10 +179,9 @@ TEST(TriangleMesh, WhatIsWrongIsSaidAndWhere) {
   EXPECT_EQ(message(cube, [](auto& m) { m.vertices[3] = 0.5 * (m.vertices[0] + m.vertices[1]); }),
             "m: triangle 1 with the vertices 0, 3, 1: found no area (its corners (-1, -1, -1), (0, "
             "-1, -1), (1, -1, -1) are on a line), expected triangles with an area");
-  EXPECT_EQ(
-      message(cube, [](auto& m) { m.triangles.pop_back(); }),
-      "m: found 3 edges with one triangle only, the first from vertex 5 (1, -1, 1) to vertex "
-      "7 (1, 1, 1) (the surface has a hole), expected a closed surface, the skin of a solid");
+  EXPECT_EQ(message(cube, [](auto& m) { m.triangles.pop_back(); }),
+            "m: found 3 edges with one triangle only, the first from vertex 5 (1, -1, 1) to vertex "
+            "7 (1, 1, 1) (the surface has a hole), expected a closed surface, the skin of a solid");
   EXPECT_EQ(message(
                 cube, [](auto& m) { m.triangles.pop_back(); }, Surface::open),
             "no error");

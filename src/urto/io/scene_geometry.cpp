@@ -59,7 +59,7 @@ TriangleMesh to_mesh(const Object& o) {
 Vec3 read_scale(const Object& o) {
   const auto v = o.find("scale");
   if (!v) return Vec3::Ones();
-  const Vec3 scale = v->json->is_array() ? to_vec3(*v) : Vec3::Constant(to_number(*v));
+  Vec3 scale = v->json->is_array() ? to_vec3(*v) : Vec3::Constant(to_number(*v));
   if (!(scale.cwiseAbs().minCoeff() > 0)) fail(*v, "factors that are not zero");
   return scale;
 }

@@ -48,14 +48,15 @@ std::pair<std::size_t, double> farthest(std::span<const Vec3> points, Measure me
   return best;
 }
 
-// How many directions the points fill, and the extent of the first.
+// Whether the points span a length, a width and a thickness.
 void check_thickness(std::span<const Vec3> points, std::string_view name) {
   constexpr std::string_view expected = "points that span a solid";
   const Vec3 a =
       points[farthest(points, [&](const Vec3& x) { return (x - points[0]).stableNorm(); }).first];
-  const auto [far, length] = farthest(points, [&](const Vec3& x) { return (x - a).stableNorm(); });
+  const auto far = farthest(points, [&](const Vec3& x) { return (x - a).stableNorm(); });
+  const double length = far.second;
   if (!(length > 0)) throw InputError(name, "points that are all the same", expected);
-  const Vec3 along = (points[far] - a) / length;
+  const Vec3 along = (points[far.first] - a) / length;
   const auto across = [&](const Vec3& x) -> Vec3 {
     return (x - a) / length - along.dot((x - a) / length) * along;
   };
