@@ -18,7 +18,7 @@ export function number(x, digits = 4) {
     const [mantissa, exponent] = size.toExponential(Math.max(digits - 2, 0)).split('e');
     text = (+mantissa === 1 ? '' : `${+mantissa}·`) + power(+exponent);
   } else {
-    text = String(+size.toPrecision(digits));
+    text = size >= 1e4 ? integer(Math.round(size)) : String(+size.toPrecision(digits));
   }
   return (x < 0 ? '−' : '') + text;
 }

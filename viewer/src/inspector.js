@@ -74,7 +74,7 @@ export class Inspector {
       this.plots.push(new Plot(this.body, { time: this.data.frames.time, series, unit: `${this.tab[kind]} [${unit}]`, height: 200 }));
     }
     this.now = this.quantities.map((q) => ({ values: q.values(), name: q.name, unit: q.unit, cell: el('span') }));
-    this.body.append(el('div.now', this.now.map((q) => el('div', el('span.name', q.name), q.cell, el('span.unit', q.unit)))));
+    this.body.append(el(`div.now${kind === 'joint' ? '.pairs' : ''}`, this.now.map((q) => el('div', el('span.name', q.name), q.cell, el('span.unit', q.unit)))));
     this.refresh();
   }
 

@@ -228,6 +228,19 @@ export class Replay {
       this.scene.traverse((node) => { if (node.material) node.material.needsUpdate = true; });
     }
     this.renderer.render(this.scene, this.camera);
+    this.keepUp();
+  }
+
+  /// Shadows and fine pixels are given up where a replay without a graphics card would stutter.
+  keepUp() {
+    const now = performance.now();
+    const slow = this.player.playing && this.drawn && now - this.drawn > 120;
+    this.slow = slow ? (this.slow ?? 0) + 1 : 0;
+    this.drawn = this.player.playing ? now : null;
+    if (this.slow < 8) return;
+    this.options.shadows = false;
+    this.renderer.setPixelRatio(1);
+    this.resize();
   }
 
   update() {

@@ -138,17 +138,20 @@ class GltfWriter {
     nodes.push_back({{"name", "z is up"}, {"rotation", {-half, 0, 0, half}}});
     const DrawnFrame first =
         result_.counts().frames > 0 ? read_drawn_frame(result_, model_, 0) : DrawnFrame{};
+    std::vector<bool> drawn(model_.bodies.size());
+    for (const DrawnShape& shape : model_.shapes) drawn[static_cast<std::size_t>(shape.body)] = true;
     for (std::size_t b = 0; b < model_.bodies.size(); ++b) {
+      body_node_.push_back(drawn[b] ? static_cast<int>(nodes.size()) : -1);
+      if (!drawn[b]) continue;
       nodes[0]["children"].push_back(nodes.size());
       json node{{"name", model_.bodies[b].name}};
       if (b < first.pose.size()) put_pose(node, first.pose[b]);
-      body_node_.push_back(static_cast<int>(nodes.size()));
       nodes.push_back(std::move(node));
     }
     for (const DrawnShape& shape : model_.shapes) {
-      const int drawn = mesh(shape);
-      if (drawn < 0) continue;
-      json node{{"mesh", drawn}};
+      const int seen = mesh(shape);
+      if (seen < 0) continue;
+      json node{{"mesh", seen}};
       put_pose(node, shape.pose);
       nodes[static_cast<std::size_t>(body_node_[static_cast<std::size_t>(shape.body)])]["children"]
           .push_back(nodes.size());
@@ -225,7 +228,7 @@ class GltfWriter {
   std::map<std::string, json> geometries_ = {};
   std::map<std::string, int> meshes_ = {};
   std::map<std::array<double, 3>, int> materials_ = {};
-  std::vector<int> body_node_ = {};
+  std::vector<int> body_node_ = {};  ///< −1 for bodies without shapes; those that move have one
 };
 
 }  // namespace

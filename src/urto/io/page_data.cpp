@@ -214,7 +214,8 @@ json page_remarks(const ResultReader& r, const json& s) {
   if (status == "failed") {
     say("failure", fmt::format("The run failed at {}.", s["failure"].get<std::string>()));
   }
-  if (const double missed = s["missed"]; missed > 0) {
+  // A run that stopped at its first miss has said so.
+  if (const double missed = s["missed"]; missed > (status == "failed" ? 1 : 0)) {
     say("failure",
         fmt::format(
             "{} of {} steps missed the tolerance {:.0e}; the worst residual is {:.1e}, at t "
@@ -235,9 +236,10 @@ json page_remarks(const ResultReader& r, const json& s) {
   if (r.has("/run/warnings")) {
     for (const std::string& text : r.texts("/run/warnings")) say("warning", text);
   }
-  if (const double share = numerical_share(r, steps); share > 0.01) {
+  // The first steps of a motion from rest exchange next to nothing.
+  if (const double share = numerical_share(r, steps); steps >= 100 && share > 0.01) {
     say("warning",
-        fmt::format("Numerical energy reached {:.2g} % of the energy exchanged: the step may be "
+        fmt::format("Numerical energy reached {:.0f} % of the energy exchanged: the step may be "
                     "too long.",
                     100 * share));
   }

@@ -86,8 +86,10 @@ class SeriesWriter {
  public:
   SeriesWriter(const ResultReader& result, const fs::path& directory)
       : result_(result), directory_(directory), model_(read_drawn_model(result)) {
+    // Every frame repeats every triangle: of many shapes, fewer each.
+    const int turns = model_.shapes.size() > 50 ? 12 : 24;
     for (const DrawnShape& shape : model_.shapes) {
-      surfaces_.push_back(surface_of(shape, model_, 16));
+      surfaces_.push_back(surface_of(shape, model_, turns));
     }
   }
 
