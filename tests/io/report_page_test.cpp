@@ -232,7 +232,7 @@ TEST_F(ResultPage, PlanesOfATrayCutEachOther) {
     const TriangleMesh& mesh = model.meshes[model.shapes[k].geometry];
     const Mat3 R = rotation_matrix(model.shapes[k].pose.rotation);
     for (const Vec3& v : mesh.vertices) {
-      EXPECT_EQ(v.z(), 0) << "in its own plane";
+      EXPECT_NEAR(v.z(), 0, 1e-12) << "in its own plane";
       const Vec3 x = model.shapes[k].pose.position + R * v;
       if (k == 0) floor = std::max(floor, std::abs(x.x()));
       for (int j = 0; j < 3; ++j) {

@@ -77,7 +77,7 @@ export class Plot {
       ],
       series: [
         {},
-        ...series.map((s, k) => ({ stroke: lineColour(k), width: 1.6, points: { show: this.data[0].length < 3, size: 5 } })),
+        ...series.map((s, k) => ({ stroke: lineColour(k), width: 1.6, pxAlign: 0, points: { show: this.data[0].length < 3, size: 5 } })),
       ],
       hooks: { draw: [(u) => this.drawLevel(u)], setCursor: [() => this.showValues()] },
     }, this.data, this.host);
@@ -154,7 +154,7 @@ function logRange(low, high, level, decades = 16) {
   if (!(high > 0)) return [0.1, 1];
   let bottom = Math.floor(Math.log10(Math.max(low, high * 10 ** -decades)) + 1e-9);
   let top = Math.ceil(Math.log10(high) - 1e-9);
-  if (level) top = Math.max(top, Math.ceil(Math.log10(level)));
+  if (level) top = Math.max(top, Math.ceil(Math.log10(level) + 0.3));  // room for its name
   if (top - bottom < 2) bottom = top - 2;
   return [10 ** bottom, 10 ** top];
 }

@@ -64,10 +64,10 @@ export function tiles(data) {
     model,
     tile('Simulated', `${number(s.time)} s`, `of ${number(o.duration)} s in ${integer(s.steps)} steps${s.rejected > 0 ? `, ${integer(s.rejected)} rejected` : ''}`, s.status === 'failed' ? 'bad' : ''),
     tile('Wall time', seconds(s.wall_seconds), s.wall_seconds > 0 ? `${number(s.time / s.wall_seconds, 3)} × real time, ${seconds(s.wall_seconds / Math.max(s.steps, 1))} a step` : null),
-    tile('Worst residual', number(s.worst_residual, 3), `${s.missed > 0 ? `${integer(s.missed)} of ${integer(s.steps)} steps missed` : 'tolerance'} ${number(o.tolerance, 2)}`, s.missed > 0 ? 'bad' : 'good'),
-    s.most_contacts > 0 ? tile('Contacts', `≤ ${integer(s.most_contacts)}`, `deepest penetration ${number(s.worst_penetration, 2)} m`) : null,
-    data.model.joints.length ? tile('Joint error', number(s.worst_joint_error, 2), 'm, rad; the worst of all steps') : null,
-    energy ? tile('Energy', `${number(energy.kinetic + energy.potential)} J`, `${number(s.start_energy)} J at the start, numerical ${number(energy.numerical, 2)} J`) : null,
+    tile('Worst residual', number(s.worst_residual, 4), `${s.missed > 0 ? `${integer(s.missed)} of ${integer(s.steps)} steps missed` : 'tolerance'} ${number(o.tolerance, 2)}`, s.missed > 0 ? 'bad' : 'good'),
+    s.most_contacts > 0 ? tile('Contacts', `≤ ${integer(s.most_contacts)}`, `deepest penetration ${number(s.worst_penetration, 3)} m`) : null,
+    data.model.joints.length ? tile('Joint error', number(s.worst_joint_error, 3), 'm, rad; the worst of all steps') : null,
+    energy ? tile('Energy', `${number(energy.kinetic + energy.potential)} J`, `${number(s.start_energy)} J at the start, numerical ${number(energy.numerical, 3)} J`) : null,
     phaseBar(data));
 }
 

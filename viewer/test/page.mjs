@@ -172,7 +172,7 @@ test('pictures', async (browser) => {
   await shot(page, 'report');
   await page.locator('.plots').scrollIntoViewIfNeeded();
   const box = await page.locator('.plots').boundingBox();
-  await shot(page, 'report-plots', { fullPage: true, clip: { x: 0, y: (await page.evaluate(() => scrollY)) + box.y - 10, width: 1440, height: 640 } });
+  await shot(page, 'report-plots', { fullPage: true, clip: { x: 0, y: (await page.evaluate(() => scrollY)) + box.y - 10, width: 1440, height: 705 } });
   await context.close();
 });
 

@@ -227,7 +227,7 @@ TriangleMesh plane_mesh(const Pose& pose, const std::vector<Plane>& others,
   const Vec3 foot = around.centre - normal.dot(around.centre - pose.position) * normal;
   std::vector<Vec3> polygon;
   for (const auto& [x, y] : {std::pair{-1, -1}, {1, -1}, {1, 1}, {-1, 1}}) {
-    polygon.emplace_back(foot + 1.25 * around.radius * (x * R.col(0) + y * R.col(1)));
+    polygon.emplace_back(foot + 0.95 * around.radius * (x * R.col(0) + y * R.col(1)));
   }
   for (const Plane& other : others) polygon = clipped(polygon, other);
   TriangleMesh mesh;
