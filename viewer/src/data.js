@@ -28,10 +28,15 @@ function resolve(value, buffer) {
   return Object.fromEntries(Object.entries(value).map(([key, x]) => [key, resolve(x, buffer)]));
 }
 
-export function readData() {
+async function inflate(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Response(stream).arrayBuffer();
+}
+
+export async function readData() {
   const json = document.getElementById('urto-json');
   const binary = document.getElementById('urto-binary');
-  const data = resolve(JSON.parse(json.textContent), decodeBase64(binary.textContent.trim()).buffer);
+  const data = resolve(JSON.parse(json.textContent), await inflate(decodeBase64(binary.textContent.trim())));
   binary.remove();
   data.moving = new Map(data.frames.moving.map((body, k) => [body, k]));
   return data;

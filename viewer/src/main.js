@@ -62,9 +62,9 @@ function bindPicking(replay, canvas, select) {
   });
 }
 
-function start() {
+async function start() {
   setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
-  const data = readData();
+  const data = await readData();
   const player = new Player(data.frames.time);
   bindPlayer(player);
   let replay = null, inspector = null;

@@ -1,5 +1,6 @@
 // Pages made by hand: things that results do not hold yet, or not all at once.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { deflateSync } from 'node:zlib';
 
 class Arrays {
   chunks = [];
@@ -14,7 +15,7 @@ class Arrays {
     this.size += padded.length;
     return { at, n: array.length, type };
   }
-  base64() { return Buffer.concat(this.chunks).toString('base64'); }
+  base64() { return deflateSync(Buffer.concat(this.chunks)).toString('base64'); }
 }
 
 function writePage(file, json, arrays) {

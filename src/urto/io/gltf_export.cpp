@@ -139,7 +139,8 @@ class GltfWriter {
     const DrawnFrame first =
         result_.counts().frames > 0 ? read_drawn_frame(result_, model_, 0) : DrawnFrame{};
     std::vector<bool> drawn(model_.bodies.size());
-    for (const DrawnShape& shape : model_.shapes) drawn[static_cast<std::size_t>(shape.body)] = true;
+    for (const DrawnShape& shape : model_.shapes)
+      drawn[static_cast<std::size_t>(shape.body)] = true;
     for (std::size_t b = 0; b < model_.bodies.size(); ++b) {
       body_node_.push_back(drawn[b] ? static_cast<int>(nodes.size()) : -1);
       if (!drawn[b]) continue;

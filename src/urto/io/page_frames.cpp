@@ -227,7 +227,11 @@ class FrameWriter {
     const auto owner = result_.numbers("/coordinates/joint");
     const auto names = result_.texts("/coordinates/name");
     for (std::size_t k = 0; k < names.size(); ++k) {
-      const std::string& joint = model_.joints.at(static_cast<std::size_t>(owner.at(k))).name;
+      if (k >= owner.size() ||
+          !(owner[k] >= 0 && owner[k] < static_cast<double>(model_.joints.size()))) {
+        throw InputError("/coordinates/joint", "no joint", "one for every coordinate");
+      }
+      const std::string& joint = model_.joints[static_cast<std::size_t>(owner[k])].name;
       const bool angle = names[k].starts_with("angle") || names[k] == "swing";
       value.push_back({"joint", joint, names[k], angle ? "rad" : "m"});
       rate.push_back({"joint", joint, names[k] + " rate", angle ? "rad/s" : "m/s"});

@@ -173,7 +173,7 @@ std::vector<Quantity> joint_quantities(const ResultReader& result, const std::st
   const auto owner = result.numbers("/coordinates/joint");
   const auto names = result.texts("/coordinates/name");
   for (std::size_t k = 0; k < names.size(); ++k) {
-    if (static_cast<std::size_t>(owner.at(k)) != joint) continue;
+    if (k >= owner.size() || owner[k] != static_cast<double>(joint)) continue;
     const bool angle = names[k].starts_with("angle") || names[k] == "swing";
     list.push_back({names[k], "/frames/coordinate", angle ? "rad" : "m", k});
     list.push_back({names[k] + "-rate", "/frames/coordinate_rate", angle ? "rad/s" : "m/s", k});

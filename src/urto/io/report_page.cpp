@@ -3,6 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <fstream>
+#include <zlib.h>
+
+#include <fmt/format.h>
 
 #include "urto/error.h"
 #include "urto/io/page_asset.h"
@@ -17,6 +20,17 @@ constexpr std::string_view title_mark = "{{urto-title}}";
 constexpr std::string_view json_mark = "{{urto-json}}";
 constexpr std::string_view binary_mark = "{{urto-binary}}";
 constexpr std::string_view page_mark = "<!doctype html><!-- urto-page";
+
+/// Half the size, for a second a hundred megabytes; browsers inflate by themselves.
+std::string deflated(std::string_view bytes) {
+  std::string out(compressBound(bytes.size()), '\0');
+  uLongf size = out.size();
+  const int code = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+                             reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 5);
+  if (code != Z_OK) throw InputError("page", fmt::format("zlib's error {}", code), "memory");
+  out.resize(size);
+  return out;
+}
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits =
@@ -71,7 +85,7 @@ void write_report(const ResultReader& result, const std::filesystem::path& file,
   const std::array<std::pair<std::string_view, std::string>, 3> parts = {
       {{title_mark, html_text(title.empty() ? "Urto" : title + " · Urto")},
        {json_mark, script_safe(text)},
-       {binary_mark, base64(data.binary)}}};
+       {binary_mark, base64(deflated(data.binary))}}};
   WholeFile out(file);
   std::string_view rest = page_template();
   for (const auto& [mark, value] : parts) {  // in the order of the template
