@@ -6,45 +6,7 @@ import { Flexible } from './flexible.js';
 import { Shapes, quaternion, vector } from './shapes.js';
 import { css, scaleColour } from './colours.js';
 import { locate } from './data.js';
-
-/// The box in which nearly all bodies are nearly all the time: one that flies off does not make the rest small.
-function sceneBox(data) {
-  const { position, moving, count } = data.frames;
-  const box = new THREE.Box3();
-  const sizes = new Float32Array(data.model.bodies.length);
-  for (const s of data.model.shapes) {
-    if (s.kind === 'half-space') continue;
-    let reach = Math.hypot(...s.size.map((x, i) => (s.kind === 'sphere' ? x : s.kind === 'box' || s.kind === 'ellipsoid' ? x : i < 2 ? x : 0)));
-    const mesh = data.model.meshes[s.mesh];
-    if (mesh) for (let k = 0; k < mesh.vertices.length; k += 3) reach = Math.max(reach, Math.hypot(mesh.vertices[k], mesh.vertices[k + 1], mesh.vertices[k + 2]));
-    sizes[s.body] = Math.max(sizes[s.body], Math.hypot(...s.position) + reach);
-  }
-  const samples = [[], [], []];
-  const stride = Math.max(1, Math.floor((count * moving.length) / 50000));
-  for (let k = 0; k < count * moving.length; k += stride) {
-    for (let i = 0; i < 3; ++i) samples[i].push(position[3 * k + i]);
-  }
-  const reaches = moving.map((b) => sizes[b]).sort((a, b) => a - b);
-  const reach = reaches.length ? reaches[Math.floor(0.9 * (reaches.length - 1))] : 0;
-  if (samples[0].length) {
-    const at = (list, q) => list[Math.round(q * (list.length - 1))];
-    samples.forEach((list) => list.sort((a, b) => a - b));
-    box.min.set(...samples.map((list) => at(list, 0.005) - reach));
-    box.max.set(...samples.map((list) => at(list, 0.995) + reach));
-  }
-  for (const f of data.frames.fixed) {
-    if (sizes[f.body] > 0) {
-      const [x, r] = [vector(f.position), sizes[f.body]];
-      box.expandByPoint(x.clone().addScalar(-r)).expandByPoint(x.clone().addScalar(r));
-    }
-  }
-  for (const f of data.flexible) for (let k = 0; k < f.positions.length; k += 3) box.expandByPoint(vector(f.positions.subarray(k, k + 3)));
-  // Markers on the world belong to the picture of a mechanism.
-  for (const joint of data.model.joints) {
-    joint.body.forEach((body, side) => { if (body === 0) box.expandByPoint(vector(joint.position[side])); });
-  }
-  return box.isEmpty() ? new THREE.Box3(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1)) : box;
-}
+import { jointReach, sceneBox } from './extent.js';
 
 function quantile(list, q) {
   const sorted = list.filter((x) => x > 0).sort((a, b) => a - b);
@@ -70,6 +32,7 @@ export class Replay {
     this.controls.addEventListener('change', () => this.invalidate());
     this.box = sceneBox(data);
     this.extent = this.box.getSize(new THREE.Vector3()).length();
+    this.jointReach = jointReach(data.model);
     this.addLights();
     this.addThings();
     this.setTheme();
@@ -306,7 +269,7 @@ export class Replay {
     this.points.end();
     this.arrows.end();
     this.joints.group.visible = o.joints;
-    this.joints.place(this.poses, 1.6 * size);
+    this.joints.place(this.poses, Math.min(1.6 * size, 0.3 * this.jointReach * o.glyphSize));
     this.reactions.begin();
     if (o.reactions) {
       const scale = (0.16 * this.extent * o.forceScale) / (this.typicalReaction || 1);
