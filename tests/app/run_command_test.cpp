@@ -122,7 +122,7 @@ TEST_F(RunCommand, OptionsAndOverridesReachTheRun) {
   EXPECT_EQ(j["exit_code"], 0);
   EXPECT_EQ(j["status"], "finished");
   EXPECT_EQ(j["start"]["mobility"], 8);
-  EXPECT_EQ(j["files"].size(), 2u);
+  EXPECT_EQ(j["files"].size(), 3u);
   EXPECT_LE(j["worst"]["residual"], 1e-6);
   const ResultReader r(path("a/result.h5"));
   EXPECT_EQ(r.numbers("/frames/position", 0, 1)[8], 1);

@@ -15,32 +15,11 @@ namespace urto {
 namespace {
 
 namespace fs = std::filesystem;
+using samples::record;
 using samples::same_bits;
+using samples::write_run;
 
 class ResultFile : public samples::FolderTest {};
-
-/// Runs a scene to its end, or to `most` steps.
-void record(Simulation& run, ResultWriter& writer, long most = 1'000'000) {
-  for (long k = 0; k < most && run.advance(); ++k) {
-    writer.add_step(run);
-    if (run.frame_due()) writer.add_frame(run);
-    writer.append_when_due(run);
-  }
-}
-
-/// A whole run in one call; what is in the file is the test's business.
-State write_run(const fs::path& file, const char* text, const std::vector<std::string>& set = {}) {
-  const Scene scene = parse_scene(text, "test", set);
-  Simulation run(scene.model, scene.options);
-  run.start();
-  ResultWriter writer =
-      ResultWriter::create(file, scene.model, scene.options, scene.title, scene.normalized_json);
-  if (run.frame_due()) writer.add_frame(run);
-  record(run, writer);
-  writer.status.status = "finished";
-  writer.finish(run);
-  return run.state();
-}
 
 /// Runs another test of this program in another process: HDF5 shares open files within one.
 int run_elsewhere(const std::string& test, const fs::path& file) {

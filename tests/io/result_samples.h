@@ -42,6 +42,30 @@ inline const char* hanging_scene = R"({
   "simulation": { "duration": 0.1, "step": 0.001 }
 })";
 
+/// Runs a scene to its end, or to `most` steps.
+inline void record(Simulation& run, ResultWriter& writer, long most = 1'000'000) {
+  for (long k = 0; k < most && run.advance(); ++k) {
+    writer.add_step(run);
+    if (run.frame_due()) writer.add_frame(run);
+    writer.append_when_due(run);
+  }
+}
+
+/// A whole run in one call; what is in the file is the test's business.
+inline State write_run(const std::filesystem::path& file, const std::string& text,
+                       const std::vector<std::string>& set = {}) {
+  const Scene scene = parse_scene(text, "test", set);
+  Simulation run(scene.model, scene.options);
+  run.start();
+  ResultWriter writer =
+      ResultWriter::create(file, scene.model, scene.options, scene.title, scene.normalized_json);
+  if (run.frame_due()) writer.add_frame(run);
+  record(run, writer);
+  writer.status.status = "finished";
+  writer.finish(run);
+  return run.state();
+}
+
 /// Everything that two runs of one scene must have in common, bit by bit: all but wall times.
 inline const std::vector<std::string> reproducible = {"/frames/time",
                                                       "/frames/step",

@@ -13,6 +13,11 @@ void print_error(std::string_view message) {
   fmt::print(stderr, "urto: error: {}\n", message);
 }
 
+std::filesystem::path result_file_of(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) ? path / "result.h5" : path;
+}
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   const std::string_view near = nearest_word(word, views);

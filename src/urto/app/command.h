@@ -2,6 +2,7 @@
 // when it has run.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,16 @@ void add_generate_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_check_command(CLI::App& app, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
+void add_report_command(CLI::App& app, int& exit_code);
+void add_view_command(CLI::App& app, int& exit_code);
+void add_plot_command(CLI::App& app, int& exit_code);
+void add_export_command(CLI::App& app, int& exit_code);
 
 /// "urto: error: …" on stderr.
 void print_error(std::string_view message);
+
+/// The result file that a user means by a directory of a run, or by the file itself.
+std::filesystem::path result_file_of(const std::filesystem::path& path);
 
 /// " (did you mean 'x'?)", or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);

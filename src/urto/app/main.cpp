@@ -68,6 +68,10 @@ int run(int argc, char** argv) {
   add_run_command(app, exit_code);
   add_check_command(app, exit_code);
   add_info_command(app, exit_code);
+  add_report_command(app, exit_code);
+  add_view_command(app, exit_code);
+  add_plot_command(app, exit_code);
+  add_export_command(app, exit_code);
   add_solve_command(app, exit_code);
   add_generate_command(app, exit_code);
   catch_interrupts();

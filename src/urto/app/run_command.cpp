@@ -18,6 +18,7 @@
 #include "urto/error.h"
 #include "urto/io/checkpoint.h"
 #include "urto/io/csv_export.h"
+#include "urto/io/report_page.h"
 #include "urto/io/scene.h"
 
 namespace urto::app {
@@ -33,7 +34,7 @@ struct RunCommand {
   std::optional<int> threads;
   std::string solver, friction;
   bool csv = false, resume = false, quiet = false, json = false, timings = false;
-  bool no_progress = false;
+  bool no_progress = false, no_report = false;
 
   bool talks() const { return !quiet && !json; }
 };
@@ -59,6 +60,7 @@ struct Place {
   fs::path directory;
   fs::path result() const { return directory / "result.h5"; }
   fs::path checkpoint() const { return directory / "checkpoint.h5"; }
+  fs::path page() const { return directory / "report.html"; }
 };
 
 Place place_of(const RunCommand& c) {
@@ -76,7 +78,7 @@ Scene load(const RunCommand& c, const Place& place) {
 }
 
 /// Throws if the directory holds files under our names that are not ours: they are not ours to replace.
-void check_place(const Place& place, bool csv) {
+void check_place(const Place& place, bool csv, bool page) {
   std::error_code error;
   if (fs::exists(place.directory, error) && !fs::is_directory(place.directory, error)) {
     throw InputError(place.directory.string(), "a file", "a directory for the results");
@@ -89,6 +91,7 @@ void check_place(const Place& place, bool csv) {
   if (fs::exists(place.checkpoint()) && !is_checkpoint_file(place.checkpoint())) {
     refuse(place.checkpoint());
   }
+  if (page && fs::exists(place.page()) && !is_report(place.page())) refuse(place.page());
   if (!csv) return;
   const std::vector<fs::path> ours = find_csv(place.directory);
   for (const char* name : {"states.csv", "coordinates.csv", "steps.csv"}) {
@@ -108,6 +111,7 @@ void clear_place(const Place& place) {
   if (!fs::exists(place.result())) return;
   for (const fs::path& file : find_csv(place.directory)) fs::remove(file, error);
   fs::remove(place.checkpoint(), error);
+  if (is_report(place.page())) fs::remove(place.page(), error);
 }
 
 /// Where a run is: one line that is rewritten on a terminal, a line now and then elsewhere.
@@ -241,8 +245,9 @@ ResultWriter start_writer(const RunCommand& c, const Place& place, const Scene& 
   const StartReport& report = run.start();
   print_start(c, scene, report);
   clear_place(place);
-  ResultWriter writer = ResultWriter::create(place.result(), scene.model, scene.options,
-                                             scene.title, scene.normalized_json);
+  ResultWriter writer =
+      ResultWriter::create(place.result(), scene.model, scene.options, scene.title,
+                           scene.normalized_json, warnings_of(report));
   writer.status.dofs = report.dofs;
   writer.status.equality_rows = report.rows;
   writer.status.rank = report.rank;
@@ -255,6 +260,17 @@ int exit_code_of(const RunSummary& s) {
   return s.finished() && s.missed == 0 ? success : not_certified;
 }
 
+/// The run is what counts: a page that cannot be written does not change how it ended.
+bool write_page(const ResultReader& result, const Place& place) {
+  try {
+    write_report(result, place.page());
+    return true;
+  } catch (const InputError& error) {
+    print_error(fmt::format("no page was written: {}", error.what()));
+    return false;
+  }
+}
+
 int report(const RunCommand& c, const Place& place, const StartReport& start) {
   const ResultReader result(place.result());
   const RunSummary summary = read_summary(result);
@@ -263,6 +279,7 @@ int report(const RunCommand& c, const Place& place, const StartReport& start) {
     for (const fs::path& file : write_csv(result, place.directory)) files.push_back(file);
   }
   if (fs::exists(place.checkpoint())) files.push_back(place.checkpoint());
+  if (!c.no_report && write_page(result, place)) files.push_back(place.page());
   const int code = exit_code_of(summary);
   if (c.json) {
     nlohmann::json out = to_json(summary);
@@ -286,7 +303,7 @@ int report(const RunCommand& c, const Place& place, const StartReport& start) {
 
 int run(const RunCommand& c) {
   const Place place = place_of(c);
-  check_place(place, c.csv);
+  check_place(place, c.csv, !c.no_report);
   const Scene scene = load(c, place);
   std::optional<Simulation> simulation;
   std::optional<ResultWriter> writer;
@@ -336,6 +353,7 @@ void add_options(CLI::App& sub, RunCommand& c) {
       ->check(CLI::IsMember({"exact", "convex"}));
   sub.add_option("--threads", c.threads, "For islands and solvers that use them")->type_name("N");
   sub.add_flag("--csv", c.csv, "Write states, joint coordinates and steps as CSV too");
+  sub.add_flag("--no-report", c.no_report, "Write no page (report.html)");
   sub.add_flag("--resume", c.resume, "Go on from the checkpoint in the output directory");
   sub.add_flag("--json", c.json, "Print the summary as JSON");
   sub.add_flag("--timings", c.timings, "Show where the time went");

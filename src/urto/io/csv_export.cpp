@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "urto/error.h"
+#include "urto/io/whole_file.h"
 
 namespace urto {
 namespace {
@@ -45,37 +45,6 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-/// A file that gets its name when it is complete.
-class WholeFile {
- public:
-  explicit WholeFile(const fs::path& file) : file_(file), part_(file.string() + ".part") {
-    out_.open(part_, std::ios::binary);
-  }
-  WholeFile(const WholeFile&) = delete;
-  WholeFile& operator=(const WholeFile&) = delete;
-  ~WholeFile() {
-    std::error_code ignored;
-    if (!done_) fs::remove(part_, ignored);
-  }
-  void write(const fmt::memory_buffer& text) {
-    out_.write(text.data(), static_cast<std::streamsize>(text.size()));
-  }
-  fs::path finish() {
-    out_.close();
-    std::error_code failed;
-    if (out_) fs::rename(part_, file_, failed);
-    done_ = out_ && !failed;
-    if (!done_)
-      throw InputError(file_.string(), "a file that cannot be written", "space on the disk");
-    return file_;
-  }
-
- private:
-  fs::path file_, part_;
-  std::ofstream out_;
-  bool done_ = false;
-};
-
 fs::path write_states(const ResultReader& result, const fs::path& file) {
   WholeFile out(file);
   const std::vector<std::string> names = result.texts("/bodies/name");
@@ -99,10 +68,10 @@ fs::path write_states(const ResultReader& result, const fs::path& file) {
       for (int i = 0; i < 3; ++i) fmt::format_to(end, ",{}", w[3 * b + i]);
       text.push_back('\n');
     }
-    out.write(text);
+    out.write({text.data(), text.size()});
     text.clear();
   }
-  out.write(text);
+  out.write({text.data(), text.size()});
   return out.finish();
 }
 
@@ -132,7 +101,7 @@ fs::path write_coordinates(const ResultReader& result, const fs::path& file) {
     for (std::size_t k = 0; k < width; ++k) fmt::format_to(end, ",{}", rate[f * width + k]);
     text.push_back('\n');
   }
-  out.write(text);
+  out.write({text.data(), text.size()});
   return out.finish();
 }
 
@@ -166,10 +135,10 @@ fs::path write_steps(const ResultReader& result, const fs::path& file) {
       }
       text.push_back('\n');
     }
-    out.write(text);
+    out.write({text.data(), text.size()});
     text.clear();
   }
-  out.write(text);
+  out.write({text.data(), text.size()});
   return out.finish();
 }
 

@@ -366,9 +366,11 @@ ResultWriter::~ResultWriter() = default;
 
 ResultWriter ResultWriter::create(const std::filesystem::path& file, const Model& model,
                                   const SimulationOptions& options, std::string_view title,
-                                  std::string_view scene) {
+                                  std::string_view scene,
+                                  const std::vector<std::string>& warnings) {
   auto impl = std::make_unique<Impl>(GrowingFile::create(file), model);
   write_fixed_part(impl->file, model, options, title, scene);
+  if (!warnings.empty()) impl->file.write("/run/warnings", warnings);
   impl->make_columns();
   return ResultWriter(std::move(impl));
 }

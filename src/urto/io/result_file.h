@@ -34,10 +34,10 @@ struct RunStatus {
 /// `flush` before using that library otherwise.
 class ResultWriter {
  public:
-  /// Replaces `file`. The title and the scene's text are kept in it. Throws InputError if it cannot.
+  /// Replaces `file`. The title, the scene's text and what the consistent start warned of are kept in it. Throws InputError if it cannot.
   static ResultWriter create(const std::filesystem::path& file, const Model& model,
                              const SimulationOptions& options, std::string_view title,
-                             std::string_view scene);
+                             std::string_view scene, const std::vector<std::string>& warnings = {});
   /// Goes on with a result of the same model, cut down to `counts`. Throws InputError if it holds
   /// fewer rows or is of another model.
   static ResultWriter reopen(const std::filesystem::path& file, const Model& model,

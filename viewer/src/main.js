@@ -1,0 +1,106 @@
+import './style.css';
+import { Explore } from './explore.js';
+import { Inspector } from './inspector.js';
+import { Player } from './player.js';
+import { Replay } from './replay.js';
+import { bindPlayer, plotCard, restylePlots } from './plots.js';
+import { details, header, remarks, sampling, tiles } from './summary.js';
+import { el } from './format.js';
+import { isDark, setTheme } from './colours.js';
+import { readData } from './data.js';
+import { transport, viewOptions, views } from './controls.js';
+
+const some = (values) => values && values.some((x) => x !== 0 && Number.isFinite(x));
+
+/// Plots over steps; those of things the run did not have are left out.
+function stepPlots(data) {
+  const { time, columns: c } = data.steps;
+  if (time.length === 0) return [];
+  const card = (title, note, unit, names, more = {}) => {
+    const series = names.filter(([column]) => more.keep || some(c[column])).map(([column, name, factor = 1]) => ({ name, values: factor === 1 ? c[column] : c[column].map((x) => factor * x) }));
+    return series.length ? plotCard(title, note, { time, series, unit, ...more }) : null;
+  };
+  const total = Float32Array.from(c['energy/kinetic'], (x, k) => x + c['energy/potential'][k]);
+  const energies = plotCard('Energy', 'of all bodies', { time, unit: 'energy [J]', series: [
+    { name: 'kinetic', values: c['energy/kinetic'] }, { name: 'potential', values: c['energy/potential'] }, { name: 'total', values: total }] });
+  return [
+    energies,
+    card('Energy balance', 'where it went since the start', 'energy [J]', [['energy/supplied', 'supplied'], ['energy/friction', 'friction'], ['energy/impact', 'impact'], ['energy/damping', 'damping'], ['energy/numerical', 'numerical']]),
+    card('Certificates', 'residuals of every step, measured by code the solver does not share', 'residual [–]', [['residual', 'worst'], ['natural_map', 'natural map'], ['scaled', 'scaled'], ['momentum', 'momentum']],
+      { log: true, level: { value: data.settings.tolerance, name: 'tolerance' } }),
+    card('Contacts', 'contacts and limits within reach, and those that push', 'number', [['contacts', 'within reach'], ['active', 'active']]),
+    card('Iterations', 'how the steps were solved', 'number', [['sweeps', 'sweeps'], ['iterations', 'iterations'], ['islands', 'islands'], ['handed_on', 'islands handed on']]),
+    card('Time by phase', 'wall time of every step', 'time a step [ms]', ['solve', 'certify', 'rows', 'assemble', 'advance'].map((p) => [`seconds/${p}`, p, 1e3]), { log: true }),
+    card('Penetration', 'deepest overlap at the start of every step', 'depth [m]', [['penetration', 'penetration']], { log: true, decades: 9 }),
+    card('Joint error', 'worst violation at the start of every step', 'error [m, rad]', [['joint_error', 'joint error']], { log: true, decades: 9 }),
+    data.settings.adaptive ? card('Step length', 'of every accepted step', 'step [s]', [['step', 'step']], { log: true }) : null,
+  ].filter(Boolean);
+}
+
+function bindKeys(player, replay, select, toggleTheme) {
+  const actions = {
+    ' ': () => player.toggle(), ArrowLeft: (e) => player.step(e.shiftKey ? -10 : -1), ArrowRight: (e) => player.step(e.shiftKey ? 10 : 1),
+    Home: () => player.seek(player.start), End: () => player.seek(player.end), '-': () => player.faster(-1), '+': () => player.faster(1), '=': () => player.faster(1),
+    f: () => replay?.fit(), 1: () => replay?.fit(views.front), 2: () => replay?.fit(views.side), 3: () => replay?.fit(views.top),
+    Escape: () => select({ body: -1, joint: -1 }), t: toggleTheme,
+  };
+  addEventListener('keydown', (e) => {
+    const typing = e.target.matches('input:not([type=range]):not([type=checkbox]), select, textarea');
+    if (typing || e.ctrlKey || e.metaKey || e.altKey || !(e.key in actions)) return;
+    if (e.key === ' ' && e.target.matches('button')) e.target.blur();
+    e.preventDefault();
+    actions[e.key](e);
+  });
+}
+
+function bindPicking(replay, canvas, select) {
+  let down = null;
+  canvas.addEventListener('pointerdown', (e) => { down = [e.clientX, e.clientY]; });
+  canvas.addEventListener('pointerup', (e) => {
+    if (!down || Math.hypot(e.clientX - down[0], e.clientY - down[1]) > 4) return;
+    select(replay.pick(e.clientX, e.clientY));
+  });
+}
+
+async function start() {
+  setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+  const data = await readData();
+  const player = new Player(data.frames.time);
+  bindPlayer(player);
+  let replay = null, inspector = null;
+  const select = (selected) => {
+    replay?.select(selected);
+    inspector?.show(selected);
+  };
+  const toggleTheme = () => {
+    setTheme(isDark() ? 'light' : 'dark');
+    replay?.setTheme();
+    restylePlots();
+  };
+  const page = document.getElementById('page');
+  const seen = data.frames.count > 0 && (data.model.shapes.length > 0 || data.flexible.length > 0);
+  const canvas = el('canvas', { 'aria-label': 'replay', tabindex: 0 });
+  const view = el('div.view', canvas);
+  const stage = el('section.stage', el('div.card.replay', view, transport(player)));
+  page.replaceChildren(...[header(data, toggleTheme), remarks(data), tiles(data), stage].filter(Boolean));
+  inspector = new Inspector(data, player, select);
+  stage.append(inspector.card);
+  if (seen) {
+    try {
+      replay = new Replay(canvas, data, player);
+      view.append(...viewOptions(replay, data));
+      bindPicking(replay, canvas, select);
+    } catch (error) {
+      view.replaceChildren(el('p.hint', `The replay needs WebGL, which this browser does not give (${error.message}). The plots below are complete.`));
+    }
+  } else {
+    stage.classList.add('unseen');
+  }
+  const states = data.frames.count > 1 ? [new Explore(data).card] : [];
+  page.append(...[sampling(data), el('section.plots', stepPlots(data), states), details(data)].filter(Boolean));
+  bindKeys(player, replay, select, toggleTheme);
+  // For scripts that drive the page, such as its test.
+  window.urto = { data, player, replay, select };
+}
+
+start();
