@@ -3,9 +3,12 @@
 
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include "urto/collision/narrow_phase.h"
+#include "urto/collision/shrunk_polytope.h"
 #include "urto/math/rotation.h"
+#include "urto/model/convex_hull.h"
 
 namespace urto::testing {
 
@@ -54,10 +57,35 @@ struct PlacedPair {
   double size() const { return a.extent + b.extent; }
 };
 
+/// Of a box to a stone of 60 corners, of size about 1.
+inline const std::vector<Polytope>& stones() {
+  static const std::vector<Polytope> all = [] {
+    std::vector<Polytope> out;
+    Random random(99);
+    for (const int count : {4, 5, 6, 8, 12, 20, 60}) {
+      std::vector<Vec3> points;
+      for (int k = 0; k < count; ++k) points.emplace_back(random.uniform(0.3, 1) * random.unit());
+      out.push_back(polytope_of(convex_hull(points)));
+      out.push_back(shrunk(out.back(), 1e-3));
+    }
+    return out;
+  }();
+  return all;
+}
+
+inline Convex random_convex(Random& random, ShapeKind kind) {
+  const Shape shape = random.shape(kind);
+  if (kind != ShapeKind::hull) return convex_of(shape, nullptr);
+  const int which = random.integer(0, static_cast<int>(stones().size()) - 1);
+  Shape hull{.kind = ShapeKind::hull};
+  if (which % 2 == 1) hull.margin = 1e-3;
+  return convex_of(hull, &stones()[which]);
+}
+
 inline PlacedPair random_pair(Random& random, ShapeKind kind_a, ShapeKind kind_b) {
   PlacedPair p;
-  p.a = convex_of(random.shape(kind_a), nullptr);
-  p.b = convex_of(random.shape(kind_b), nullptr);
+  p.a = random_convex(random, kind_a);
+  p.b = random_convex(random, kind_b);
   const bool aligned = random.integer(0, 3) == 0;
   p.at_a = {random.normal(), aligned ? Mat3(Mat3::Identity()) : random.rotation()};
   p.at_b.R = aligned ? Mat3(Mat3::Identity()) : random.rotation();

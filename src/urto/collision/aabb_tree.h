@@ -9,7 +9,6 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
