@@ -30,8 +30,8 @@ class Region {
     } else if (f.kind == Kind::segment) {
       const Vec2 d = at(1) - at(0);
       const double dd = d.squaredNorm();
-      const double rise = frame.col(0).dot(vertex(1) - vertex(0));
-      if (dd > 0) slope_ = d * (rise / dd);
+      rise_ = frame.col(0).dot(vertex(1) - vertex(0));
+      if (dd > 0) slope_ = d * (rise_ / dd);
     }
     base_ = at(0);
     base_height_ = frame.col(0).dot(vertex(0));
@@ -40,7 +40,13 @@ class Region {
   Kind kind() const { return f_.kind; }
   int name(int k) const { return f_.id[index(k)]; }
   Vec2 at(int k) const { return flat(vertex(k)); }
-  double height(const Vec2& x) const { return base_height_ + slope_.dot(x - base_); }
+  double height(const Vec2& x) const {
+    const double rise = slope_.dot(x - base_);
+    // A segment ends; what lies beside it has the height of its nearest end.
+    if (f_.kind == Kind::segment)
+      return base_height_ + std::clamp(rise, std::min(0.0, rise_), std::max(0.0, rise_));
+    return base_height_ + rise;
+  }
   // Offsets in the disc's own plane, which may lean against n.
   Vec3 from_center(const Vec2& x) const {
     return frame_.col(1) * x[0] + frame_.col(2) * x[1] + frame_.col(0) * height(x) - f_.center;
@@ -57,7 +63,7 @@ class Region {
   const Mat3& frame_;
   bool reversed_;
   Vec2 slope_{0, 0}, base_{0, 0};
-  double base_height_ = 0;
+  double base_height_ = 0, rise_ = 0;
 };
 
 bool inside_polygon(const Region& p, const Vec2& x, double tolerance) {

@@ -14,6 +14,7 @@ constexpr double same_group =
     0.995;  // cosine: contacts whose normals lean less are reduced together
 // A solid that has a triangle inside it and would have to be pushed this much farther along the triangle's normal than out of its way lies beside the face.
 constexpr double beside = 10;
+constexpr double exact = 1e-9;  // of the size
 
 // Weights of the point of triangle c nearest to p.
 Vec3 weights_in(const Convex& c, const Vec3& p) {
@@ -87,6 +88,8 @@ bool MeshSurface::leaves(int t, const Vec3& weights, const Vec3& n) const {
     const Vec3 d = mesh_->vertices[vertex] - p;
     return n.dot(d) <= cone_slack * d.norm();
   };
+  // From behind, a flat surface looks the same; triangles that face the other way have their own say.
+  if (n.dot(normals_[t]) < 0) return false;
   if (inside_count == 3) return n.dot(normals_[t]) > 1 - cone_slack;
   if (inside_count == 1) {
     const int v = corner[inner];
@@ -112,7 +115,7 @@ bool MeshSurface::leaves(int t, const Vec3& weights, const Vec3& n) const {
 
 // All in the mesh's axes, about the triangle's centre.
 void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const MeshSurface& mesh,
-                                 int t, double reach) {
+                                 int t, double reach, bool lenient) {
   const Convex triangle = mesh.triangle(t);
   const Vec3 center = mesh.center(t);
   const Place at_a{in_mesh.x - center, in_mesh.R};
@@ -125,9 +128,16 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
 
   Vec3 n = nearest.normal;
   double gap = nearest.gap;
-  if (n.dot(face) < 1 - 1e-12 && !mesh.leaves(t, weights_in(triangle, nearest.b), n)) {
+  // What iterations found of a face's normal is a little off.
+  const bool on_face = n.dot(face) > 1 - 1e-8;
+  if (on_face || !mesh.leaves(t, weights_in(triangle, nearest.b), n)) {
     const double depth = std::max(-gap, 0.0);
-    if (-along_face > beside * depth + reach) return;
+    const bool from_behind = n.dot(face) < -0.5;
+    if (!on_face &&
+        -along_face > (lenient || from_behind ? beside : 1.01) * depth + exact * a.extent) {
+      refused_ = true;
+      return;
+    }
     n = face;
     gap = along_face;
   }
@@ -198,7 +208,12 @@ void MeshPhase::collide(const Convex& a, const Place& at_a, const MeshSurface& m
                            [&](int t) { triangles_.push_back(t); });
   std::sort(triangles_.begin(), triangles_.end());
   found_.clear();
-  for (const int t : triangles_) against_triangle(a, local, mesh, t, reach);
+  refused_ = false;
+  for (const int t : triangles_) against_triangle(a, local, mesh, t, reach, false);
+  // Deeper inside than the triangles are wide: any face is better than none.
+  if (found_.empty() && refused_) {
+    for (const int t : triangles_) against_triangle(a, local, mesh, t, reach, true);
+  }
   reduce(a.extent, at_mesh, out);
 }
 
@@ -229,7 +244,7 @@ void MeshPhase::collide(const MeshSurface& a, const Place& at_a, const MeshSurfa
     b.tree().for_overlaps(inflated(bounds(solid, local.R, local.x), reach),
                           [&](int t) { triangles_.push_back(t); });
     std::sort(triangles_.begin(), triangles_.end());
-    for (const int t : triangles_) against_triangle(solid, local, b, t, reach);
+    for (const int t : triangles_) against_triangle(solid, local, b, t, reach, false);
   }
   reduce(std::min(a.extent(), b.extent()), at_b, out);
 }

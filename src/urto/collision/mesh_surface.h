@@ -61,13 +61,14 @@ class MeshPhase {
     int group = 0;
   };
   void against_triangle(const Convex& a, const Place& in_mesh, const MeshSurface& mesh, int t,
-                        double reach);
+                        double reach, bool lenient);
   void reduce(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out);
 
   NarrowPhase narrow_ = {};
   Manifold manifold_ = {};
   std::vector<Found> found_ = {};
   std::vector<int> triangles_ = {};
+  bool refused_ = false;  ///< a triangle overlaps and gave no contact
   std::vector<ManifoldScratch::Candidate> candidates_ = {};
 };
 
