@@ -64,5 +64,30 @@ TEST(StepAllocation, StacksOfTenBodiesAllocateNothing) {
   EXPECT_EQ(run.checkpoint().missed, 0);
 }
 
+TEST(StepAllocation, RollingSpinningSoftAndStickyContactsAllocateNothing) {
+  Model m = empty_model({0.3, 0, -9.81});
+  m.materials = {
+      {.name = "rough", .friction = 0.4, .rolling_friction = 2e-3, .spinning_friction = 1e-3},
+      {.name = "soft", .friction = 0.4, .stiffness = 1e6, .damping = 100},
+      {.name = "sticky", .friction = 0.4, .cohesion = 2}};
+  m.mixing.cohesion = MixingRule::maximum;
+  add_floor(m);
+  for (int i = 0; i < 10; ++i) {
+    for (int k = 0; k < 3; ++k) {
+      add_ball(m, "", {0.5 * i, 0, 0.1 + 0.2 * k}, 0.1, 1);
+      m.shapes.back().material = (i + k) % 3;
+    }
+  }
+  finalize(m);
+  SimulationOptions o;
+  o.duration = 10;
+  o.contact_envelope = 0.005;
+  Simulation run(m, o);
+  run.start();
+  allocations_in(run, 30);
+  EXPECT_EQ(allocations_in(run, 20), 0);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
 }  // namespace
 }  // namespace urto

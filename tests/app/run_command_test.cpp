@@ -258,6 +258,23 @@ TEST_F(RunCommand, CheckReportsMobilityOverlapsAndLimits) {
   EXPECT_FALSE(fs::exists(path("out")));
 }
 
+TEST_F(RunCommand, CheckIsContentWithOverlapsThatAreFilteredAway) {
+  const std::string ball = R"("mass": 1, "shapes": [{"kind": "sphere", "radius": 0.1}])";
+  std::ofstream(path("filtered.json")) << R"({"urto": 1, "bodies": [
+    {"name": "floor", "kind": "fixed", "shapes": [{"kind": "half-space"}]},
+    {"name": "a", "layers": ["ghosts"], "ignores": ["default", "ghosts"], )" +
+                                              ball + R"(},
+    {"name": "b", "layers": ["ghosts"], )" + ball +
+                                              R"(},
+    {"name": "c", )" + ball + R"(}],
+    "exclude": [["b", "c"], ["floor", "b"], ["c", "floor"]]})";
+  const Output o = run("check filtered.json");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(says(o.out, "filtered.json: 3 moving bodies"));
+  EXPECT_FALSE(says(o.out, "warning")) << o.out;
+  EXPECT_EQ(run("run filtered.json -o filtered -q").code, 0);
+}
+
 TEST_F(RunCommand, InfoShowsScenesAndResults) {
   const Output scene = run("info busy.json");
   EXPECT_EQ(scene.code, 0) << scene.err;

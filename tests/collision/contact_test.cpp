@@ -1,5 +1,7 @@
-// Closed-form contacts: gaps, normals, ids, and the refusal of what has no closed form.
+// Contacts of whole models: gaps, normals, identities, filters and materials.
 #include "urto/collision/contact.h"
+
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -106,6 +108,33 @@ TEST(ContactFinder, JoinedBodiesDoNotTouchUnlessAsked) {
   EXPECT_EQ(contacts_of(m, 0.01).size(), 1U);
 }
 
+TEST(ContactFinder, ShapesMeetOnlyIfBothWantTo) {
+  Model m = empty_model();
+  add_floor(m);
+  const int a = add_ball(m, "a", {0, 0, 0.1}, 0.1, 1);
+  const int b = add_ball(m, "b", {0.15, 0, 0.1}, 0.1, 1);
+  finalize(m);
+  Shape& ball_a = m.shapes[1];
+  Shape& ball_b = m.shapes[2];
+  const auto count = [&] { return contacts_of(m, 0.01).size(); };
+  EXPECT_EQ(count(), 3U);
+  ball_a.layers = 2;
+  EXPECT_EQ(count(), 3U);
+  ball_b.mask = ~2U;  // b does not want a: one side is enough
+  EXPECT_EQ(count(), 2U);
+  ball_a.mask = 2;  // a wants its own layer only: not the floor either
+  EXPECT_EQ(count(), 1U);
+  ball_b.collides = false;
+  EXPECT_EQ(count(), 0U);
+  ball_a.mask = ball_b.mask = ~0U;
+  ball_b.collides = true;
+  m.excluded = {{b, a}};
+  EXPECT_EQ(count(), 2U);
+  m.excluded.push_back({0, a});
+  m.excluded.push_back({b, 0});
+  EXPECT_EQ(count(), 0U);
+}
+
 TEST(ContactFinder, ConcentricSpheresGetSomeNormal) {
   Model m = empty_model();
   add_ball(m, "a", Vec3::Zero(), 0.1, 1);
@@ -117,22 +146,23 @@ TEST(ContactFinder, ConcentricSpheresGetSomeNormal) {
   EXPECT_NEAR(found[0].gap, -0.3, 1e-15);
 }
 
-TEST(ContactFinder, PairsWithoutAClosedFormAreRefusedByName) {
+TEST(ContactFinder, PosesThatAreNotNumbersAreRefusedByName) {
   Model m = empty_model();
   add_cube(m, "crate", {0, 0, 1}, 1, 1);
   add_ball(m, "ball", {0, 0, 3}, 0.1, 1);
   finalize(m);
+  ContactFinder finder(m);
+  std::vector<Contact> found;
+  State s = initial_state(m);
+  s.q[9] = std::nan("");
   try {
-    const ContactFinder finder(m);
+    finder.find(s, 0.01, 0, found);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_NE(
-        std::string(error.what()).find("bodies 'crate' and 'ball': found a box against a sphere"),
-        std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("body 'ball': found a position or velocity that is"),
+              std::string::npos)
         << error.what();
   }
-  m.shapes[0].collides = false;
-  const ContactFinder finder(m);
 }
 
 TEST(ContactFinder, PairPropertiesOverrideTheMix) {

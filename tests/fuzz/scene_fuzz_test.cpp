@@ -137,6 +137,35 @@ TEST(SceneFuzz, MutatedScenesLoadOrAreRefused) {
   }
 }
 
+TEST(SceneFuzz, MutatedGeometryIsTakenOrRefused) {
+  const json tree = json::parse(R"({"urto": 1,
+    "meshes": {"m": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]],
+                     "triangles": [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]}},
+    "bodies": [
+      {"name": "ground", "kind": "fixed", "shapes": [
+        {"kind": "height-field", "heights": [[0, 1, 0], [1, 0, 1]], "spacing": [1, 2], "margin": 0.1}]},
+      {"name": "stone", "density": 10, "shapes": [
+        {"kind": "hull", "mesh": "m", "scale": [1, -2, 3], "margin": 0.01},
+        {"kind": "mesh", "mesh": "m", "position": [3, 0, 0]},
+        {"kind": "hull", "points": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]},
+        {"kind": "box", "size": [1, 2, 3], "margin": 0.2}]}]})");
+  const std::string name = (source_directory() / "scenes/geometry.json").string();
+  const char* factor = std::getenv("URTO_FUZZ_FACTOR");
+  const int rounds = 400 * (factor == nullptr ? 1 : std::max(1, std::atoi(factor)));
+  Random random(11);
+  for (int round = 0; round < rounds; ++round) {
+    for (const std::string& mutated :
+         {mutated_text(tree.dump(1), random), mutated_tree(tree, random)}) {
+      SCOPED_TRACE(mutated);
+      try {
+        check(mutated, name);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "not an InputError: " << error.what();
+      }
+    }
+  }
+}
+
 TEST(SceneFuzz, MutatedOverridesAreTakenOrRefused) {
   const std::string text = text_of(source_directory() / "scenes/geneva.json");
   Random random(7);

@@ -55,20 +55,64 @@ TEST(SceneErrors, MisspeltKeysAndWords) {
        "/materials/steel/fricton: unknown key 'fricton' in a material, did you mean 'friction'?"},
       {scene_text(R"("materials": {"steel": {"xyz": 0.2}})"),
        "/materials/steel/xyz: unknown key 'xyz' in a material (its keys: friction, restitution, "
-       "restitution_threshold)"},
+       "restitution_threshold, rolling_friction, spinning_friction, stiffness, damping, cohesion, "
+       "cohesion_range)"},
       {with_body(R"("kind": "fixd")"),
        "/bodies/0/kind: 'fixd' is not a kind of body, did you mean 'fixed'?"},
       {with_body(R"("kind": 7)"),
        "/bodies/0/kind: found 7, expected a kind of body: dynamic, fixed, kinematic"},
       {with_body(R"("kind": "fixed", "shapes": [{"kind": "sphere", "length": 1}])"),
        "/bodies/0/shapes/0/length: unknown key 'length' in a sphere (its keys: kind, radius, "
-       "position, rotation, material, collides)"},
+       "position, rotation, material, collides, layers, collides_with, ignores)"},
       {with_body(R"("kind": "fixed", "shapes": [{"radius": 1}])"),
        "/bodies/0/shapes/0: the key 'kind' is missing in a shape"},
       {scene_text(R"("simulation": {"solver": "nsg"})"),
        "/simulation/solver: there is no solver 'nsg', did you mean 'nsgs'?"},
       {scene_text(R"("simulation": {"friction": "exakt"})"),
        "/simulation/friction: 'exakt' is not a friction law, did you mean 'exact'?"},
+  });
+}
+
+TEST(SceneErrors, MaterialsAndLayers) {
+  std::string many;
+  for (int k = 0; k < 32; ++k) many += fmt::format("{}\"layer {}\"", k > 0 ? ", " : "", k);
+  const std::string sphere = R"("mass": 1, "shapes": [{"kind": "sphere", "radius": 1}])";
+  expect_messages({
+      {scene_text(R"("materials": {"m": {"stiffness": 10, "restitution": 0.5}})"),
+       "/materials/m: 'restitution' does not go with a finite 'stiffness': a soft contact rebounds "
+       "by its stiffness and damping"},
+      {scene_text(R"("materials": {"m": {"damping": 10}})"),
+       "/materials/m: 'damping' needs a finite 'stiffness'"},
+      {scene_text(R"("materials": {"m": {"rolling_friction": -1}})"),
+       "/materials/m/rolling_friction: found -1, expected a number of at least 0 [m]"},
+      {scene_text(R"("materials": {"m": {"cohesion": "=inf"}})"),
+       "/materials/m/cohesion: found \"=inf\", expected a number of at least 0 [N]"},
+      {scene_text(R"("mixing": {"friction": "mean"})"),
+       "/mixing/friction: found \"mean\", expected a mixing rule: minimum, maximum, average, "
+       "geometric, multiply"},
+      {scene_text(R"("mixing": {"cohesion": "multiply"})"),
+       "/mixing/cohesion: found \"multiply\", expected another rule: a product of two amounts with "
+       "a unit has another unit"},
+      {scene_text(R"("mixing": {"stiffness": "average"})"),
+       "/mixing/stiffness: unknown key 'stiffness' in the mixing rules (its keys: friction, "
+       "restitution, restitution_threshold, rolling_friction, spinning_friction, cohesion, "
+       "cohesion_range)"},
+      {with_body(sphere + R"(, "layers": ["cars"], "ignores": ["car"])"),
+       "/bodies/0/ignores/0: there is no layer 'car', did you mean 'cars'?"},
+      {with_body(sphere + R"(, "layers": [])"),
+       "/bodies/0/layers: found [], expected at least one layer"},
+      {with_body(sphere + R"(, "layers": "cars")"),
+       "/bodies/0/layers: found \"cars\", expected an array of names of layers"},
+      {with_body(sphere + R"(, "ignores": ["default"], "collides_with": ["default"])"),
+       "/bodies/0/ignores: 'ignores' does not go with 'collides_with', which names all that is "
+       "met"},
+      {with_body(sphere + ", \"layers\": [" + many + "]"),
+       "/bodies/0/layers/31: 'layer 31' is one layer too many: there are at most 32, with "
+       "'default'"},
+      {scene_text(R"("exclude": [["world", "wrold"]])"),
+       "/exclude/0/1: there is no body 'wrold', did you mean 'world'?"},
+      {scene_text(R"("exclude": [["world", "world"]])"),
+       "/exclude/0: found [\"world\",\"world\"], expected two different bodies"},
   });
 }
 

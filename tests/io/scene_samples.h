@@ -90,7 +90,8 @@ inline std::string print(const Function& f) {
 inline std::string fingerprint(const Model& model) {
   std::string text = print(model.gravity);
   for (const Body& b : model.bodies) {
-    text += fmt::format("\n{} {} {} {}", b.name, static_cast<int>(b.kind), b.mass, b.gyroscopic) +
+    text += fmt::format("\n{} {} {} {} {}", b.name, static_cast<int>(b.kind), b.mass, b.gyroscopic,
+                        b.continuous) +
             print(b.inertia) + print(b.start.position) + print(b.start.rotation) +
             print(b.velocity) + print(b.angular_velocity) + print(b.motion.angle);
   }
@@ -117,13 +118,27 @@ inline std::string fingerprint(const Model& model) {
   for (const JointFriction& f : model.frictions) text += fmt::format("\n{} {}", f.name, f.bound);
   for (const Force& f : model.forces) text += "\n" + name_of(f);
   for (const Shape& s : model.shapes) {
-    text += fmt::format("\n{} {} {} {}", to_string(s.kind), s.body, s.material, s.collides) +
+    text += fmt::format("\n{} {} {} {} {} {} {:x} {:x}", to_string(s.kind), s.body, s.material,
+                        s.collides, s.geometry, s.margin, s.layers, s.mask) +
             print(s.size) + print(s.pose.position) + print(s.pose.rotation);
   }
-  for (const Material& m : model.materials) {
-    text +=
-        fmt::format("\n{} {} {} {}", m.name, m.friction, m.restitution, m.restitution_threshold);
+  for (const TriangleMesh& m : model.meshes) {
+    text += fmt::format("\nmesh {}", m.triangles.size());
+    for (const Vec3& x : m.vertices) text += print(x);
+    for (const auto& t : m.triangles) text += fmt::format(" {} {} {}", t[0], t[1], t[2]);
   }
+  for (const Material& m : model.materials) {
+    text += fmt::format("\n{} {} {} {} {} {} {} {} {} {}", m.name, m.friction, m.restitution,
+                        m.restitution_threshold, m.rolling_friction, m.spinning_friction,
+                        m.stiffness, m.damping, m.cohesion, m.cohesion_range);
+  }
+  const Mixing& x = model.mixing;
+  for (const MixingRule rule :
+       {x.friction, x.restitution, x.restitution_threshold, x.rolling_friction, x.spinning_friction,
+        x.cohesion, x.cohesion_range}) {
+    text += fmt::format(" {}", static_cast<int>(rule));
+  }
+  for (const auto& [a, b] : model.excluded) text += fmt::format(" {}-{}", a, b);
   return text;
 }
 

@@ -86,6 +86,10 @@ bool validates(const json& value, const json& rule) {
   }
   if (rule.contains("anyOf") && count_valid(value, rule.at("anyOf")) == 0) return false;
   if (rule.contains("oneOf") && count_valid(value, rule.at("oneOf")) != 1) return false;
+  if (rule.contains("allOf") &&
+      count_valid(value, rule.at("allOf")) != static_cast<int>(rule.at("allOf").size())) {
+    return false;
+  }
   if (rule.contains("if")) {
     const char* branch = validates(value, rule.at("if")) ? "then" : "else";
     if (!validates(value, rule.at(branch))) return false;
@@ -178,6 +182,10 @@ TEST(SceneSchema, DefaultsOfPartsAreThoseOfTheLoader) {
   const std::string material = R"("materials": {"m": )";
   EXPECT_EQ(model(scene_text(material + defaults_of("material").dump() + "}")),
             model(scene_text(material + "{}}")));
+  EXPECT_EQ(model(scene_text("\"mixing\": " + defaults_of("mixing").dump())),
+            model(scene_text("")));
+  EXPECT_EQ(defaults_of("mixing").size(), scene::keys::mixing.keys.size());
+  EXPECT_EQ(defaults_of("material").size(), scene::keys::material.keys.size());
   const auto motion = [](const char* kind, const json& settings) {
     return with_body(fmt::format(R"("kind": "kinematic", "motion": {{"angle": {{"{}": {}}}}})",
                                  kind, settings.dump()));
@@ -206,12 +214,17 @@ TEST(SceneSchema, ShippedScenesSatisfyItAsWrittenAndExpanded) {
   }
 }
 
-TEST(SceneSchema, TheExampleOfTheBookIsAScene) {
+TEST(SceneSchema, TheExamplesOfTheBookAreScenes) {
   const std::string page = text_of(source_directory() / "docs/scenes.md");
-  const std::size_t start = page.find("```json\n") + 8;
-  const std::string text = page.substr(start, page.find("```", start) - start);
-  EXPECT_EQ(message_of(text), "");
-  EXPECT_TRUE(validates(json::parse(text, nullptr, true, true), schema()));
+  int count = 0;
+  for (std::size_t at = page.find("```json\n"); at != std::string::npos;
+       at = page.find("```json\n", at + 8)) {
+    const std::string text = page.substr(at + 8, page.find("```", at + 8) - at - 8);
+    EXPECT_EQ(message_of(text), "");
+    EXPECT_TRUE(validates(json::parse(text, nullptr, true, true), schema())) << text;
+    ++count;
+  }
+  EXPECT_EQ(count, 2);
 }
 
 TEST(SceneSchema, RefusesWhatTheLoaderRefuses) {

@@ -143,6 +143,57 @@ TEST(Scene, MaterialsAndPairs) {
   EXPECT_EQ(s.model.material_pairs[0].properties.restitution, 0.1);
 }
 
+TEST(Scene, MaterialsSayHowTheyRollSpinGiveWayAndStick) {
+  const Scene s = parsed(scene_text(R"("materials": {
+      "felt": {"rolling_friction": 1e-3, "spinning_friction": 2e-3, "stiffness": 3e4, "damping": 20},
+      "clay": {"cohesion": 5, "cohesion_range": 1e-4, "stiffness": "=inf", "restitution": 0.5}},
+      "mixing": {"friction": "minimum", "cohesion": "average"},
+      "material_pairs": [{"materials": ["felt", "clay"], "rolling_friction": 7e-3},
+                         {"materials": ["clay", "clay"], "stiffness": 1e5},
+                         {"materials": ["felt", "felt"], "stiffness": "=inf", "restitution": 0.2}])"));
+  const Material& felt = s.model.materials[1];
+  EXPECT_EQ(felt.rolling_friction, 1e-3);
+  EXPECT_EQ(felt.spinning_friction, 2e-3);
+  EXPECT_EQ(felt.stiffness, 3e4);
+  EXPECT_EQ(felt.damping, 20);
+  const Material& clay = s.model.materials[2];
+  EXPECT_EQ(clay.cohesion, 5);
+  EXPECT_EQ(clay.cohesion_range, 1e-4);
+  EXPECT_TRUE(std::isinf(clay.stiffness));
+  EXPECT_EQ(s.model.mixing.friction, MixingRule::minimum);
+  EXPECT_EQ(s.model.mixing.restitution, MixingRule::maximum);
+  // What a pair leaves out is mixed by the scene's rules; rigid or soft, it keeps what fits.
+  const Material& pair = s.model.material_pairs[0].properties;
+  EXPECT_EQ(pair.rolling_friction, 7e-3);
+  EXPECT_EQ(pair.cohesion, 2.5);
+  EXPECT_EQ(pair.stiffness, 3e4);
+  EXPECT_EQ(pair.restitution, 0);
+  EXPECT_EQ(s.model.material_pairs[1].properties.restitution, 0);
+  EXPECT_EQ(s.model.material_pairs[2].properties.damping, 0);
+  EXPECT_EQ(parsed(s.normalized_json).normalized_json, s.normalized_json);
+}
+
+TEST(Scene, LayersByNameAreBitsOfShapes) {
+  const Scene s = parsed(scene_text(R"("bodies": [
+      {"name": "a", "mass": 1, "layers": ["cars"], "ignores": ["dust"],
+       "shapes": [{"kind": "sphere", "radius": 1},
+                  {"kind": "sphere", "radius": 1, "layers": ["default", "dust"]},
+                  {"kind": "sphere", "radius": 1, "collides_with": ["cars"]}]},
+      {"name": "b", "mass": 1, "shapes": [{"kind": "sphere", "radius": 1, "layers": ["dust"]}]}],
+      "exclude": [["a", "b"], ["world", "b"]])"));
+  ASSERT_EQ(s.model.shapes.size(), 4U);
+  const std::uint32_t cars = 2, dust = 4;
+  EXPECT_EQ(s.model.shapes[0].layers, cars);
+  EXPECT_EQ(s.model.shapes[0].mask, ~dust);
+  EXPECT_EQ(s.model.shapes[1].layers, 1 | dust);
+  EXPECT_EQ(s.model.shapes[1].mask, ~dust);
+  EXPECT_EQ(s.model.shapes[2].layers, cars);
+  EXPECT_EQ(s.model.shapes[2].mask, cars);
+  EXPECT_EQ(s.model.shapes[3].layers, dust);
+  EXPECT_EQ(s.model.shapes[3].mask, 0xffffffffU);
+  EXPECT_EQ(s.model.excluded, (std::vector<std::array<int, 2>>{{1, 2}, {0, 2}}));
+}
+
 TEST(Scene, ShortJointsCoincideAtTheStart) {
   const Scene s = parsed(with_ball(R"("joints": [{"name": "j", "kind": "universal",
       "bodies": ["world", "ball"], "position": [1, 2, 5], "axis": [0, 0, 2], "x_axis": [0, 1, 1],

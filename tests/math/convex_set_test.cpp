@@ -53,7 +53,11 @@ std::vector<ConvexSet> cones() {
   for (const double mu : {0., 0.4, 1e6}) {
     for (const double rolling : {0., 1e-3, 0.4, 1e6}) {
       sets.push_back(ConvexSet::rolling_cone(mu, rolling));
+      for (const double spinning : {0., 0.02, 0.4, 1e6})
+        sets.push_back(ConvexSet::rolling_cone(mu, rolling, spinning));
     }
+    for (const double spinning : {0., 1e-3, 0.4, 1e6})
+      sets.push_back(ConvexSet::spinning_cone(mu, spinning));
   }
   return sets;
 }
@@ -75,8 +79,23 @@ std::vector<ConvexSet> all_sets() {
 std::string describe(const ConvexSet& set, const Vector& z) {
   std::ostringstream out;
   out << "kind " << static_cast<int>(set.kind) << " dim " << set.dim << " mu " << set.mu << " mu_r "
-      << set.mu_rolling << " box [" << set.lo << ", " << set.hi << "] at " << z.transpose();
+      << set.mu_rolling << " mu_s " << set.mu_spinning << " box [" << set.lo << ", " << set.hi
+      << "] at " << z.transpose();
   return out.str();
+}
+
+// The moments of a rolling cone, by the definition of its rows: (n, t, m), (n, t, s) or (n, t, m, s).
+bool rolls(const ConvexSet& set) {
+  return set.dim != 4;
+}
+bool spins(const ConvexSet& set) {
+  return set.dim != 5;
+}
+int spin_row(const ConvexSet& set) {
+  return set.dim - 1;
+}
+double sum_of_bounds(const ConvexSet& set) {
+  return set.mu + set.mu_rolling + set.mu_spinning;
 }
 
 Vector projected(const ConvexSet& set, const Vector& z) {
@@ -104,9 +123,18 @@ Long violation(const ConvexSet& set, const Vector& z) {
       return std::max(-x.minCoeff(), Long(0));
     case SetKind::cone:
       return std::max(-x[0], across(x.tail(set.dim - 1).norm() - set.mu * x[0], set.mu));
-    case SetKind::rolling_cone:
-      return std::max({-x[0], across(x.segment(1, 2).norm() - set.mu * x[0], set.mu),
-                       across(x.segment(3, 2).norm() - set.mu_rolling * x[0], set.mu_rolling)});
+    case SetKind::rolling_cone: {
+      Long worst = std::max(-x[0], across(x.segment(1, 2).norm() - set.mu * x[0], set.mu));
+      if (rolls(set)) {
+        worst =
+            std::max(worst, across(x.segment(3, 2).norm() - set.mu_rolling * x[0], set.mu_rolling));
+      }
+      if (spins(set)) {
+        worst = std::max(
+            worst, across(std::abs(x[spin_row(set)]) - set.mu_spinning * x[0], set.mu_spinning));
+      }
+      return worst;
+    }
     case SetKind::box:
       return std::max({Long(0), x.maxCoeff() - set.hi, set.lo - x.minCoeff()});
   }
@@ -128,9 +156,15 @@ Vector member(const ConvexSet& set, Random& random, double scale) {
       y.tail(set.dim - 1) *= fraction() * set.mu * y[0] / y.tail(set.dim - 1).norm();
       break;
     case SetKind::rolling_cone:
-      y[0] = std::abs(y[0]) / (1 + set.mu + set.mu_rolling);
+      y[0] = std::abs(y[0]) / (1 + sum_of_bounds(set));
       y.segment(1, 2) *= fraction() * set.mu * y[0] / y.segment(1, 2).norm();
-      y.segment(3, 2) *= fraction() * set.mu_rolling * y[0] / y.segment(3, 2).norm();
+      if (rolls(set)) {
+        y.segment(3, 2) *= fraction() * set.mu_rolling * y[0] / y.segment(3, 2).norm();
+      }
+      if (spins(set)) {
+        double& spin = y[spin_row(set)];
+        spin = std::copysign(fraction() * set.mu_spinning * y[0], spin);
+      }
       break;
     case SetKind::box:
       for (double& c : y) {
@@ -170,7 +204,8 @@ LongVector hardest_member(const ConvexSet& set, const Vector& u) {
     case SetKind::rolling_cone:
       y[0] = 1;
       against(1, 2, set.mu);
-      against(3, 2, set.mu_rolling);
+      if (rolls(set)) against(3, 2, set.mu_rolling);
+      if (spins(set)) against(spin_row(set), 1, set.mu_spinning);
       break;
     case SetKind::box:
       ADD_FAILURE() << "a box has no dual cone";
@@ -195,7 +230,10 @@ std::vector<Vector> points(const ConvexSet& set, Random& random) {
               std::max(set.mu, 1e-3);
     Vector polar = edge;
     polar[0] = -set.mu * edge.segment(1, set.kind == SetKind::cone ? set.dim - 1 : 2).norm();
-    if (set.kind == SetKind::rolling_cone) polar[0] -= set.mu_rolling * edge.segment(3, 2).norm();
+    if (set.kind == SetKind::rolling_cone) {
+      if (rolls(set)) polar[0] -= set.mu_rolling * edge.segment(3, 2).norm();
+      if (spins(set)) polar[0] -= set.mu_spinning * std::abs(edge[spin_row(set)]);
+    }
     for (const Vector& p : {edge, polar}) {
       result.push_back(p);
       Vector beside = p;
@@ -373,6 +411,15 @@ TEST(Projection, KnownPoints) {
              Vector{{n, 0.75 * n * 0.6, 0.75 * n * 0.8, 2 * n * 0.6, 2 * n * 0.8}})
                 .norm(),
             16 * eps);
+  // Spinning too: n = (¾·5 + 2·10 + ½·8)/(1 + 9/16 + 4 + ¼) = 27.75/5.8125 with all three bounds.
+  const double all = 27.75 / 5.8125;
+  EXPECT_LT((on(ConvexSet::rolling_cone(0.75, 2, 0.5), {0, 3, 4, 6, 8, -8}) -
+             Vector{{all, 0.45 * all, 0.6 * all, 1.2 * all, 1.6 * all, -0.5 * all}})
+                .norm(),
+            16 * eps);
+  // Only spinning breaks its bound: (0, 5) beside a cone of slope ¾.
+  EXPECT_LT((on(ConvexSet::spinning_cone(2, 0.75), {0, 1, 0, 5}) - Vec4(2.4, 1, 0, 1.8)).norm(),
+            8 * eps);
   EXPECT_EQ(on(ConvexSet::box(-1, infinity, 3), {-2, 0.5, 1e150}), Vec3(-1, 0.5, 1e150));
   EXPECT_EQ(on(ConvexSet::nonnegative(2), {-2, 3}), Eigen::Vector2d(0, 3));
 }
@@ -402,6 +449,27 @@ TEST(Projection, RollingConeWithoutOneOfItsTwoFrictionsIsAConeInTheOther) {
     const Vector cone = projected(ConvexSet::cone(0.6), Vec3(z[0], z[3], z[4]));
     EXPECT_LT((Vec3(roll[0], roll[3], roll[4]) - cone).norm(), 4 * eps);
     EXPECT_EQ(roll.segment(1, 2), Eigen::Vector2d(0, 0));
+  }
+}
+
+TEST(Projection, ConeWithSpinningEqualsTheOneWithoutWhereNothingSpins) {
+  Random random(23);
+  for (int i = 0; i < 100; ++i) {
+    Vector z = random.vector(6);
+    const Vector without_moment = projected(ConvexSet::rolling_cone(0.6, 0.3, 0), z);
+    EXPECT_LT(
+        (without_moment.head(5) - projected(ConvexSet::rolling_cone(0.6, 0.3), z.head(5))).norm(),
+        4 * eps);
+    EXPECT_EQ(without_moment[5], 0);
+    const Vec4 spin(z[0], z[1], z[2], z[5]);
+    const Vector without_rolling = projected(ConvexSet::rolling_cone(0.6, 0, 0.2), z);
+    const Vector four = projected(ConvexSet::spinning_cone(0.6, 0.2), spin);
+    EXPECT_LT((without_rolling.head(3) - four.head(3)).norm(), 4 * eps);
+    EXPECT_NEAR(without_rolling[5], four[3], 4 * eps);
+    // Alone, spinning is a cone in the plane.
+    const Vector alone = projected(ConvexSet::spinning_cone(0, 0.2), spin);
+    const Vector plane = projected(ConvexSet::cone(0.2, 2), Eigen::Vector2d(z[0], z[5]));
+    EXPECT_LT((Eigen::Vector2d(alone[0], alone[3]) - plane).norm(), 4 * eps);
   }
 }
 
@@ -494,7 +562,7 @@ TEST(Support, OfAConeIsZeroOnItsPolarAndInfiniteElsewhere) {
       if (repeat % 2 == 0) {
         // Strictly inside the polar cone, where that has an inside.
         y = -projected_dual(set, y);
-        if (set.has_friction()) y[0] -= 1e-9 * (1 + set.mu + set.mu_rolling);
+        if (set.has_friction()) y[0] -= 1e-9 * (1 + sum_of_bounds(set));
       }
       const Long steepest = wide(y).dot(hardest_member(set, -y));
       if (std::abs(steepest) < 1e-12 && y.norm() > 0 && set.has_friction()) continue;
@@ -524,7 +592,7 @@ TEST(Support, IsAttainedAtTheProjection) {
       const Vector z = 3 * random.vector(set.dim);
       const Vector p = projected(set, z);
       const Vector y = z - p;
-      const double slack = 16 * eps * z.norm() * (1 + set.mu + set.mu_rolling);
+      const double slack = 16 * eps * z.norm() * (1 + sum_of_bounds(set));
       EXPECT_NEAR(support(set, y.data(), slack), y.dot(p), 64 * eps * (1 + z.norm()) * z.norm())
           << describe(set, z);
     }
@@ -581,14 +649,28 @@ double kink_distance(const ConvexSet& set, const Vector& z) {
           {t, std::abs(t - set.mu * z[0]) / slope, std::abs(z[0] + set.mu * t) / slope});
     }
     case SetKind::rolling_cone: {
-      const double t = z.segment(1, 2).norm(), m = z.segment(3, 2).norm();
-      const double a = set.mu, b = set.mu_rolling;
-      const double fa = 1 + a * a, fb = 1 + b * b;
-      return std::min({t, m, std::abs(t - a * z[0]) / std::sqrt(fa),
-                       std::abs(m - b * z[0]) / std::sqrt(fb),
-                       std::abs(z[0] + a * t + b * m) / std::sqrt(fa + b * b),
-                       std::abs(m - b * (z[0] + a * t) / fa) / std::sqrt(1 + b * b / fa),
-                       std::abs(t - a * (z[0] + b * m) / fb) / std::sqrt(1 + a * a / fb)});
+      // Kinks lie where a part vanishes, at the apex, and where the point found with some bounds meets another bound.
+      std::vector<std::pair<double, double>> parts{{z.segment(1, 2).norm(), set.mu}};
+      if (rolls(set)) parts.emplace_back(z.segment(3, 2).norm(), set.mu_rolling);
+      if (spins(set)) parts.emplace_back(std::abs(z[spin_row(set)]), set.mu_spinning);
+      double least = infinity;
+      for (std::size_t active = 0; active < (1U << parts.size()); ++active) {
+        double n = z[0], weight = 1;
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+          if ((active >> k & 1U) == 0) continue;
+          n += parts[k].second * parts[k].first;
+          weight += parts[k].second * parts[k].second;
+        }
+        least = std::min(least, std::abs(n) / std::sqrt(weight));
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+          const auto [t, mu] = parts[k];
+          least = std::min(least, t);
+          if ((active >> k & 1U) == 0)
+            least =
+                std::min(least, std::abs(t - mu * n / weight) / std::sqrt(1 + mu * mu / weight));
+        }
+      }
+      return least;
     }
   }
   return 0;
@@ -613,7 +695,7 @@ TEST(ProjectionDerivative, AgreesWithFiniteDifferencesAwayFromKinks) {
   for (const ConvexSet& set : all_sets()) {
     // With friction 10⁶ the pieces beside the cone are thin, and random points must be aimed at
     // them.
-    const double stretch = std::max(1., std::max(set.mu, set.mu_rolling));
+    const double stretch = std::max({1., set.mu, set.mu_rolling, set.mu_spinning});
     int checked = 0;
     for (int repeat = 0; repeat < 400 && checked < 60; ++repeat) {
       Vector z = random.vector(set.dim);
@@ -664,6 +746,12 @@ TEST(ProjectionDerivative, AtAKinkIsALimitOfDerivatives) {
             Vector{{-mu - rolling, 1., 0, 1, 0}}}) {
         kinks.emplace_back(set, z);
       }
+      const ConvexSet spinning = ConvexSet::rolling_cone(mu, rolling, 0.1);
+      for (const Vector& z : {Vector{{1., mu, 0, 0, rolling, 0.1}}, Vector{{1., 0, 0, 0, 0, -0.1}},
+                              Vector{{1., mu, 0, 0, 0, 0.3}}, Vector{{1., 3, 0, 2, 0, 0}},
+                              Vector{{-mu - rolling - 0.1, 1., 0, 1, 0, 1}}}) {
+        kinks.emplace_back(spinning, z);
+      }
     }
   }
   for (const double z : {-1., 0., 2.}) {
@@ -713,7 +801,7 @@ TEST(DeSaxce, TurnsSignorinisConditionIntoTheDualCone) {
       const Long product = wide(corrected).dot(hardest_member(set, corrected));
       const Long length = 1 / hardest_member(set, corrected)[0];
       EXPECT_NEAR(static_cast<double>(product * length), u[0],
-                  8 * eps * (1 + set.mu + set.mu_rolling) * u.norm())
+                  8 * eps * (1 + sum_of_bounds(set)) * u.norm())
           << describe(set, u);
       EXPECT_EQ(product > 0, u[0] > 0);
     }
@@ -724,7 +812,7 @@ TEST(DeSaxce, IsZeroWithoutFriction) {
   Random random(20);
   for (const ConvexSet& set : all_sets()) {
     const Vector u = random.vector(set.dim);
-    const bool none = !set.has_friction() || (set.mu == 0 && set.mu_rolling == 0);
+    const bool none = !set.has_friction() || sum_of_bounds(set) == 0;
     EXPECT_EQ(de_saxce(set, u.data()) == 0, none) << describe(set, u);
   }
 }
@@ -734,6 +822,9 @@ TEST(DeSaxce, KnownValues) {
   EXPECT_DOUBLE_EQ(de_saxce(ConvexSet::cone(0.5), u.data()), 2.5);
   EXPECT_DOUBLE_EQ(de_saxce(ConvexSet::cone(0.5, 2), u.data()), 1.5);
   EXPECT_DOUBLE_EQ(de_saxce(ConvexSet::rolling_cone(0.5, 0.1), u.data()), 3.5);
+  const Vector six{{-9, 3, 4, 6, -8, -2}};
+  EXPECT_DOUBLE_EQ(de_saxce(ConvexSet::rolling_cone(0.5, 0.1, 0.25), six.data()), 4);
+  EXPECT_DOUBLE_EQ(de_saxce(ConvexSet::spinning_cone(0.5, 0.25), six.data()), 4);
 }
 
 // ---- products

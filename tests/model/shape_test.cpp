@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "urto/error.h"
+#include "urto/model/model.h"
 
 namespace urto {
 namespace {
@@ -242,6 +243,64 @@ TEST(Shape, SolidsThatCannotBeWeighedAreNamed) {
   EXPECT_EQ(message(ShapeKind::cone, {1, 1, 0}, -2),
             "cone: density: found -2, expected a number that is not negative (kg/m³)");
   EXPECT_EQ(message(ShapeKind::cylinder, {1, 1, -5}, 1), "no error");
+}
+
+TEST(Material, MixesByTheRuleOfEachProperty) {
+  Material a{.name = "a", .friction = 0.2, .rolling_friction = 1e-3, .cohesion = 3};
+  Material b{.name = "b", .friction = 0.8, .rolling_friction = 4e-3, .cohesion = 8};
+  const auto friction = [&](MixingRule rule) { return mixed(a, b, {.friction = rule}).friction; };
+  EXPECT_EQ(friction(MixingRule::minimum), 0.2);
+  EXPECT_EQ(friction(MixingRule::maximum), 0.8);
+  EXPECT_EQ(friction(MixingRule::average), 0.5);
+  EXPECT_DOUBLE_EQ(friction(MixingRule::geometric), 0.4);
+  EXPECT_DOUBLE_EQ(friction(MixingRule::multiply), 0.16);
+  EXPECT_EQ(mixed(a, b).rolling_friction, 4e-3);
+  EXPECT_EQ(mixed(a, b).cohesion, 3);
+  EXPECT_EQ(mixed(a, b, {.rolling_friction = MixingRule::geometric}).rolling_friction, 2e-3);
+  EXPECT_EQ(mixed(a, b, {.cohesion = MixingRule::maximum}).cohesion, 8);
+}
+
+TEST(Material, SurfacesAreSpringsInSeries) {
+  Material soft{.name = "soft", .stiffness = 1e4, .damping = 30};
+  Material stiff{.name = "stiff", .stiffness = 3e4, .damping = 90};
+  const Material rigid{.name = "rigid", .restitution = 0.7};
+  EXPECT_DOUBLE_EQ(mixed(soft, stiff).stiffness, 7.5e3);
+  // Of equal c/k both dampers work as one in series.
+  EXPECT_DOUBLE_EQ(mixed(soft, stiff).damping, 22.5);
+  EXPECT_EQ(mixed(soft, rigid).stiffness, 1e4);
+  EXPECT_EQ(mixed(soft, rigid).damping, 30);
+  EXPECT_EQ(mixed(soft, rigid).restitution, 0);
+  EXPECT_EQ(mixed(rigid, rigid).restitution, 0.7);
+  EXPECT_TRUE(std::isinf(mixed(rigid, rigid).stiffness));
+  EXPECT_DOUBLE_EQ(mixed(soft, soft).stiffness, 5e3);
+  EXPECT_DOUBLE_EQ(mixed(soft, soft).damping, 15);
+}
+
+TEST(Material, ThatMakesNoSenseIsRefusedByName) {
+  const auto message = [](const Material& material, const Mixing& mixing = {}) {
+    Model m;
+    m.materials[0] = material;
+    m.mixing = mixing;
+    try {
+      finalize(m);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message({}), "");
+  EXPECT_EQ(message({.name = "m", .restitution = 0.5, .stiffness = 100}),
+            "material 'm': found both restitution and stiffness, expected one of them: a soft "
+            "contact rebounds by its stiffness and damping");
+  EXPECT_EQ(message({.name = "m", .damping = 1}),
+            "material 'm': found damping of a rigid contact, expected a finite stiffness with it");
+  EXPECT_EQ(message({.name = "m", .rolling_friction = -1}),
+            "material 'm': rolling_friction: found -1, expected a finite number of at least 0");
+  EXPECT_EQ(message({.name = "m", .cohesion = std::nan("")}),
+            "material 'm': cohesion: found nan, expected a finite number of at least 0");
+  EXPECT_EQ(message({}, {.cohesion = MixingRule::multiply}),
+            "mixing of cohesion: found multiply, expected another rule: the product of two amounts "
+            "with a unit has another unit");
 }
 
 TEST(Shape, SlipperyMaterialStaysSlipperyAgainstAnyOther) {

@@ -281,6 +281,10 @@ TEST_F(ProblemFileTest, FclibRefusesWhatItCannotHold) {
   refused(local(random, product({ConvexSet::cone(1), ConvexSet::cone(1, 2)})),
           "a cone of dimension 2 after one of dimension 3");
   refused(local(random, rolling), "rolling cones in a local problem");
+  refused(global(random, product({ConvexSet::rolling_cone(0.3, 0.01, 0.02)}), 2),
+          "set 0: found a rolling cone of dimension 6, with spinning friction");
+  refused(global(random, product({ConvexSet::spinning_cone(0.3, 0.02)}), 2),
+          "set 0: found a rolling cone of dimension 4, with spinning friction");
   StepProblem compliant = global(random, cones, 2);
   compliant.E = band(random, 9);
   refused(compliant, "compliance");

@@ -86,7 +86,15 @@ inline ConvexSet random_set(Random& random, SetKind kind) {
     case SetKind::cone:
       return ConvexSet::cone(std::abs(random.real()), 2 + static_cast<int>(random.below(2)));
     case SetKind::rolling_cone:
-      return ConvexSet::rolling_cone(std::abs(random.real()), std::abs(random.real()));
+      switch (random.below(3)) {
+        case 0:
+          return ConvexSet::spinning_cone(std::abs(random.real()), std::abs(random.real()));
+        case 1:
+          return ConvexSet::rolling_cone(std::abs(random.real()), std::abs(random.real()),
+                                         std::abs(random.real()));
+        default:
+          return ConvexSet::rolling_cone(std::abs(random.real()), std::abs(random.real()));
+      }
     case SetKind::box:
       break;
   }

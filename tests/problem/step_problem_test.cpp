@@ -90,8 +90,9 @@ TEST(ValidateStepProblem, Sets) {
   expect_defect(valid(), with(1, ConvexSet::cone(0.5, 1)),
                 {"set 1, dimension", "found 1", "at least 2 for a friction cone"});
   ConvexSet rolling = ConvexSet::rolling_cone(0.3, 0.1);
-  rolling.dim = 4;
-  expect_defect(valid(), with(3, rolling), {"set 3, dimension", "found 4", "5 for a rolling cone"});
+  rolling.dim = 3;
+  expect_defect(valid(), with(3, rolling),
+                {"set 3, dimension", "found 3", "4, 5 or 6 for a rolling cone"});
   expect_defect(valid(), with(1, ConvexSet::cone(-0.5)),
                 {"set 1, friction coefficient", "found -0.5", "not negative"});
   expect_defect(valid(), with(1, ConvexSet::cone(NAN)), {"set 1, friction coefficient", "nan"});
@@ -99,6 +100,10 @@ TEST(ValidateStepProblem, Sets) {
                 {"set 1, friction coefficient", "inf"});
   expect_defect(valid(), with(3, ConvexSet::rolling_cone(0.3, -1)),
                 {"set 3, rolling friction", "found -1", "not negative"});
+  ConvexSet spinning = ConvexSet::rolling_cone(0.3, 0.1);
+  spinning.mu_spinning = -1;
+  expect_defect(valid(), with(3, spinning),
+                {"set 3, spinning friction", "found -1", "not negative"});
   expect_defect(valid(), with(2, ConvexSet::box(1, -1)),
                 {"set 2, bounds", "found [1, -1]", "lower ≤ upper"});
   expect_defect(valid(), with(2, ConvexSet::box(NAN, 1)), {"set 2, bounds", "nan"});

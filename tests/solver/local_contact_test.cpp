@@ -172,5 +172,65 @@ TEST(LocalContact, ProjectionTreatsRollingResistance) {
   EXPECT_NEAR(r[4], -0.05, 1e-12);
 }
 
+// A block with moments: M of two random bodies that touch, in rows of lengths ℓ so that forces and moments differ by ℓ².
+struct RollingContact {
+  ConvexSet set;
+  Matrix M;
+  Vector q;
+};
+
+RollingContact random_rolling(std::mt19937_64& random, int dim) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> unit(0, 1);
+  Matrix A(dim, dim);
+  for (double& x : A.reshaped()) x = normal(random);
+  const double length = std::pow(10, 4 * unit(random) - 2);
+  Vector scale = Vector::Ones(dim);
+  scale.tail(dim - 3).setConstant(1 / length);
+  RollingContact c;
+  c.M = scale.asDiagonal() * (A * A.transpose() * unit(random) + Matrix::Identity(dim, dim)) *
+        scale.asDiagonal();
+  c.q = scale.cwiseProduct(Vector::NullaryExpr(dim, [&] { return normal(random); }));
+  const double mu = unit(random), rolling = length * unit(random), spinning = length * unit(random);
+  c.set = dim == 4   ? ConvexSet::spinning_cone(mu, spinning)
+          : dim == 5 ? ConvexSet::rolling_cone(mu, rolling)
+                     : ConvexSet::rolling_cone(mu, rolling, spinning);
+  return c;
+}
+
+TEST(LocalContact, NewtonTreatsRollingAndSpinningInAnyUnits) {
+  std::mt19937_64 random(5);
+  for (const Friction law : {Friction::exact, Friction::convex}) {
+    for (const int dim : {4, 5, 6}) {
+      int missed = 0;
+      for (int k = 0; k < 2000; ++k) {
+        const RollingContact c = random_rolling(random, dim);
+        Vector r = Vector::Zero(dim);
+        const double goal = 1e-10 * c.q.norm();
+        const auto result = solve_local_newton(c.set, c.M, c.q.data(), r.data(), law, goal);
+        if (!result.solved) {
+          ++missed;
+          continue;
+        }
+        EXPECT_LE(local_residual(c.set, c.M, c.q.data(), r.data(), law), 1e3 * goal);
+      }
+      // It says so when it misses; Gauss–Seidel then goes on with what it has.
+      EXPECT_LE(missed, 2) << dim;
+    }
+  }
+}
+
+TEST(LocalContact, RollingConeHoldsWhileItsMomentIsWithinTheBound) {
+  // n = 1, a moment of 0.04 asked for: held with μ_r = 0.05, turning on with 0.03.
+  const Matrix M = Matrix::Identity(5, 5);
+  const Vector q{{-1., 0, 0, 0, 0.04}};
+  for (const double bound : {0.05, 0.03}) {
+    Vector r = Vector::Zero(5);
+    const ConvexSet set = ConvexSet::rolling_cone(0, bound);
+    ASSERT_TRUE(solve_local_newton(set, M, q.data(), r.data(), Friction::exact, 1e-14).solved);
+    EXPECT_LT((r - Vector{{1., 0, 0, 0, -std::min(0.04, bound)}}).norm(), 1e-13);
+  }
+}
+
 }  // namespace
 }  // namespace urto

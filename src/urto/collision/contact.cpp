@@ -6,17 +6,26 @@
 
 #include <fmt/format.h>
 
+#include "urto/collision/continuous.h"
+#include "urto/collision/shrunk_polytope.h"
 #include "urto/error.h"
 
 namespace urto {
 namespace {
 
 constexpr std::uint64_t contact_bit = std::uint64_t{1} << 63;
+constexpr int feature_bits = 15, shape_bits = 24;
 
-// Shapes and the feature (a box corner) that meet; independent of where the shapes are.
-std::uint64_t contact_id(int shape_a, int shape_b, int feature) {
-  return contact_bit | (static_cast<std::uint64_t>(shape_a) << 36) |
-         (static_cast<std::uint64_t>(shape_b) << 8) | static_cast<std::uint64_t>(feature);
+// Kind of the meeting (2 bits) and as much of its number as fits. Contacts of one pair that share it are told apart afterwards.
+std::uint64_t short_feature(std::uint32_t feature) {
+  const std::uint32_t kind = feature >> 30, number = feature & 0x3fffffffU;
+  const std::uint32_t folded = kind == 3 ? (number >> 15) * 131 + (number & 0x7fffU) : number;
+  return (std::uint64_t{kind} << 13) | (folded % 8191);
+}
+
+std::uint64_t contact_id(int shape_a, int shape_b, std::uint32_t feature) {
+  return contact_bit | (static_cast<std::uint64_t>(shape_a) << (shape_bits + feature_bits)) |
+         (static_cast<std::uint64_t>(shape_b) << feature_bits) | short_feature(feature);
 }
 
 std::uint64_t body_pair(int a, int b) {
@@ -24,69 +33,53 @@ std::uint64_t body_pair(int a, int b) {
          static_cast<std::uint64_t>(std::max(a, b));
 }
 
-bool has_closed_form(ShapeKind a, ShapeKind b) {
-  if (a == ShapeKind::half_space) std::swap(a, b);
-  if (b == ShapeKind::half_space) return a == ShapeKind::sphere || a == ShapeKind::box;
-  return a == ShapeKind::sphere && b == ShapeKind::sphere;
-}
-
-double bounding_radius(const Shape& s) {
-  return s.kind == ShapeKind::sphere ? s.size[0] : s.size.norm();
-}
-
-// How far any point of a shape can get in h: the centre's way and the way of its rim.
-double travel(const BodyVelocity& v, const Shape& s, double h) {
-  return h * (v.v.norm() + v.omega.norm() * (s.pose.position.norm() + bounding_radius(s)));
+// Of a box turned by R.
+Aabb turned(const Aabb& box, const Place& at) {
+  const Vec3 center = at.x + at.R * box.center();
+  const Vec3 half = 0.5 * (at.R.cwiseAbs() * box.extent());
+  return {center - half, center + half};
 }
 
 }  // namespace
+
+Aabb bounds(const Collider& c) {
+  return c.surface != nullptr ? turned(c.surface->box(), c.place)
+                              : bounds(c.convex, c.place.R, c.place.x);
+}
 
 bool ContactFinder::may_touch(int a, int b) const {
   const int body_a = model_.shapes[a].body;
   const int body_b = model_.shapes[b].body;
   if (body_a == body_b) return false;
   if (model_.bodies[body_a].slot < 0 && model_.bodies[body_b].slot < 0) return false;
+  const Shape& first = model_.shapes[a];
+  const Shape& second = model_.shapes[b];
+  if ((first.layers & second.mask) == 0 || (second.layers & first.mask) == 0) return false;
   return !std::binary_search(joined_.begin(), joined_.end(), body_pair(body_a, body_b));
 }
 
 ContactFinder::ContactFinder(const Model& model) : model_(model) {
+  if (model.shapes.size() >= (std::size_t{1} << shape_bits)) {
+    throw InputError("shapes", fmt::format("{}", model.shapes.size()),
+                     fmt::format("fewer than {}", std::size_t{1} << shape_bits));
+  }
   for (const Joint& joint : model.joints) {
     if (joint.collide) continue;
     joined_.push_back(
         body_pair(model.markers[joint.marker_a].body, model.markers[joint.marker_b].body));
   }
+  for (const auto& [a, b] : model.excluded) joined_.push_back(body_pair(a, b));
   std::sort(joined_.begin(), joined_.end());
-
-  bool only_spheres = true;
+  surfaces_.resize(model.meshes.size());
   for (int k = 0; k < static_cast<int>(model.shapes.size()); ++k) {
-    const Shape& s = model.shapes[k];
-    if (!s.collides) continue;
-    if (s.kind == ShapeKind::half_space) {
-      planes_.push_back(k);
-    } else {
-      only_spheres = only_spheres && s.kind == ShapeKind::sphere;
-      moving_.push_back({.shape = k, .radius = bounding_radius(s)});
-    }
+    if (model.shapes[k].collides) add_collider(k);
   }
-  for (std::size_t i = 0; !only_spheres && i < moving_.size(); ++i) {
-    for (int k = 0; k < static_cast<int>(model.shapes.size()); ++k) {
-      const int m = moving_[i].shape;
-      const Shape& a = model.shapes[m];
-      const Shape& b = model.shapes[k];
-      if (!b.collides || (k <= m && b.kind != ShapeKind::half_space) || !may_touch(m, k)) continue;
-      if (has_closed_form(a.kind, b.kind)) continue;
-      throw InputError(fmt::format("collision of bodies '{}' and '{}'", model.bodies[a.body].name,
-                                   model.bodies[b.body].name),
-                       fmt::format("a {} against a {}", to_string(a.kind), to_string(b.kind)),
-                       "sphere–sphere, sphere–half-space or box–half-space (or \"collides\": false "
-                       "on one of the shapes)");
-    }
-  }
+  boxes_.resize(bounded_.size());
 
   material_count_ = static_cast<int>(model.materials.size());
   for (int a = 0; a < material_count_; ++a) {
     for (int b = 0; b < material_count_; ++b) {
-      Material m = mixed(model.materials[a], model.materials[b]);
+      Material m = mixed(model.materials[a], model.materials[b], model.mixing);
       for (const Model::MaterialPair& pair : model.material_pairs) {
         if ((pair.a == a && pair.b == b) || (pair.a == b && pair.b == a)) m = pair.properties;
       }
@@ -96,94 +89,194 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
   }
 }
 
-void ContactFinder::against_half_space(const State& state, const Moving& m, int plane, double reach,
-                                       std::vector<Contact>& out) const {
-  const Shape& shape = model_.shapes[m.shape];
-  const Shape& ground = model_.shapes[plane];
-  const BodyPlace at = place(model_, state, ground.body);
-  const Vec3 n = at.A * rotate(ground.pose.rotation, Vec3::UnitZ());
-  const Vec3 origin = at.x + at.A * ground.pose.position;
-  Contact c{.shape_a = m.shape,
-            .shape_b = plane,
-            .body_a = shape.body,
-            .body_b = ground.body,
-            .normal = n,
-            .material = pair_material(shape.material, ground.material)};
-  if (n.dot(m.center - origin) - m.radius > reach) return;
-  const int corners = shape.kind == ShapeKind::box ? 8 : 1;
-  const BodyPlace body = place(model_, state, shape.body);
-  for (int k = 0; k < corners; ++k) {
-    Vec3 lowest = m.center - (corners == 1 ? m.radius : 0) * n;
-    if (corners == 8) {
-      const Vec3 corner((k & 1) != 0 ? shape.size[0] : -shape.size[0],
-                        (k & 2) != 0 ? shape.size[1] : -shape.size[1],
-                        (k & 4) != 0 ? shape.size[2] : -shape.size[2]);
-      lowest = body.x + body.A * (shape.pose.position + rotate(shape.pose.rotation, corner));
+void ContactFinder::add_collider(int k) {
+  const Shape& s = model_.shapes[k];
+  Collider c{.shape = k};
+  if (s.kind == ShapeKind::half_space) {
+    c.half_space = true;
+    planes_.push_back(static_cast<int>(colliders_.size()));
+    colliders_.push_back(c);
+    return;
+  }
+  if (s.kind == ShapeKind::mesh || s.kind == ShapeKind::height_field) {
+    auto& surface = surfaces_[s.geometry];
+    if (!surface) surface = std::make_unique<MeshSurface>(model_.meshes[s.geometry]);
+    c.surface = surface.get();
+    c.convex.extent = surface->extent();
+  } else if (s.kind == ShapeKind::hull) {
+    // Shapes that share a hull and its margin share the polytope.
+    const auto twin = std::find_if(colliders_.begin(), colliders_.end(), [&](const Collider& o) {
+      const Shape& other = model_.shapes[o.shape];
+      return other.kind == ShapeKind::hull && other.geometry == s.geometry &&
+             other.margin == s.margin;
+    });
+    const Polytope* polytope = nullptr;
+    if (twin != colliders_.end()) {
+      polytope = twin->convex.polytope;
+    } else {
+      polytopes_.push_back(
+          std::make_unique<Polytope>(shrunk(polytope_of(model_.meshes[s.geometry]), s.margin)));
+      polytope = polytopes_.back().get();
     }
-    c.gap = n.dot(lowest - origin);
-    if (c.gap > reach) continue;
-    c.point = lowest - 0.5 * c.gap * n;
-    c.id = contact_id(m.shape, plane, k);
-    out.push_back(c);
+    c.convex = convex_of(s, polytope);
+  } else {
+    c.convex = convex_of(s, nullptr);
+  }
+  bounded_.push_back(static_cast<int>(colliders_.size()));
+  resting_.push_back(model_.bodies[s.body].kind == BodyKind::fixed ? 1 : 0);
+  colliders_.push_back(c);
+}
+
+void ContactFinder::place_colliders(const State& state, double h) {
+  for (Collider& c : colliders_) {
+    const Shape& s = model_.shapes[c.shape];
+    const BodyPlace body = place(model_, state, s.body);
+    const BodyVelocity v = velocity(model_, state, s.body);
+    const Vec3 arm = body.A * s.pose.position;
+    c.place = {body.x + arm, body.A * rotation_matrix(s.pose.rotation)};
+    c.velocity = v.v + body.A * v.omega.cross(s.pose.position);
+    c.turning = h * v.omega.norm() * c.convex.extent;
+    if (!c.place.x.allFinite() || !c.place.R.allFinite() || !c.velocity.allFinite() ||
+        !std::isfinite(c.turning)) {
+      throw InputError(fmt::format("body '{}'", model_.bodies[s.body].name),
+                       "a position or velocity that is not a number", "finite ones");
+    }
+  }
+}
+
+void ContactFinder::near_pairs(double envelope, double h) {
+  for (std::size_t k = 0; k < bounded_.size(); ++k) {
+    const Collider& c = colliders_[bounded_[k]];
+    const Aabb box = bounds(c);
+    const Vec3 way = h * c.velocity;
+    const double pad = 0.5 * envelope + c.turning;
+    boxes_[k].lower = box.lower + way.cwiseMin(0.0) - Vec3::Constant(pad);
+    boxes_[k].upper = box.upper + way.cwiseMax(0.0) + Vec3::Constant(pad);
+  }
+  broad_.find(boxes_, resting_, pairs_);
+}
+
+void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out) {
+  const Shape &sa = model_.shapes[a.shape], &sb = model_.shapes[b.shape];
+  for (int k = 0; k < manifold_.count; ++k) {
+    const ManifoldPoint& p = manifold_.points[k];
+    out.push_back({.shape_a = a.shape,
+                   .shape_b = b.shape,
+                   .body_a = sa.body,
+                   .body_b = sb.body,
+                   .point = p.point,
+                   .normal = manifold_.normal,
+                   .gap = p.gap,
+                   .material = pair_material(sa.material, sb.material),
+                   .id = contact_id(a.shape, b.shape, p.feature)});
+  }
+}
+
+void ContactFinder::against_plane(const Collider& a, const Collider& plane, double reach,
+                                  std::vector<Contact>& out) {
+  const Vec3 n = plane.place.R.col(2);
+  const double offset = n.dot(plane.place.x);
+  if (n.dot(a.place.x) - offset - a.convex.extent > reach) return;
+  if (a.surface == nullptr) {
+    narrow_.collide_half_space(a.convex, a.place, n, offset, reach, manifold_);
+  } else {
+    mesh_phase_.collide_half_space(*a.surface, a.place, n, offset, reach, manifold_);
+  }
+  add_manifold(a, plane, out);
+}
+
+void ContactFinder::touch(const State& state, const Collider& a, const Collider& b, double envelope,
+                          double h, std::vector<Contact>& out) {
+  const double reach = envelope + h * (a.velocity - b.velocity).norm() + a.turning + b.turning;
+  if (a.surface != nullptr && b.surface == nullptr) return touch(state, b, a, envelope, h, out);
+  if (b.surface != nullptr) {
+    if (a.surface != nullptr) {
+      mesh_phase_.collide(*a.surface, a.place, *b.surface, b.place, reach, on_mesh_);
+    } else {
+      mesh_phase_.collide(a.convex, a.place, *b.surface, b.place, reach, on_mesh_);
+    }
+    for (const SurfacePointContact& c : on_mesh_) {
+      manifold_.count = 1;
+      manifold_.normal = c.normal;
+      manifold_.points[0] = {c.point, c.gap, c.feature};
+      add_manifold(a, b, out);
+    }
+    return;
+  }
+  const Shape &sa = model_.shapes[a.shape], &sb = model_.shapes[b.shape];
+  if (model_.bodies[sa.body].continuous || model_.bodies[sb.body].continuous) {
+    if (closest(a.convex, a.place, b.convex, b.place).gap > envelope) {
+      return foresee(state, a, b, envelope, h, out);
+    }
+  }
+  narrow_.collide(a.convex, a.place, b.convex, b.place, reach, manifold_);
+  add_manifold(a, b, out);
+}
+
+// A far pair of which one is marked continuous: where they will meet on their way, or nothing.
+void ContactFinder::foresee(const State& state, const Collider& a, const Collider& b,
+                            double envelope, double h, std::vector<Contact>& out) {
+  const auto sweep = [&](const Collider& c) {
+    const int body = model_.shapes[c.shape].body;
+    const BodyPlace at = place(model_, state, body);
+    const BodyVelocity v = velocity(model_, state, body);
+    return Sweep{.start = c.place,
+                 .pivot = at.x,
+                 .velocity = v.v,
+                 .spin = at.A * v.omega,
+                 .arm = (c.place.x - at.x).norm() + c.convex.extent};
+  };
+  const auto impact = time_of_impact(a.convex, sweep(a), b.convex, sweep(b), h, 0.1 * envelope);
+  if (!impact) return;
+  manifold_.count = 1;
+  manifold_.normal = impact->normal;
+  manifold_.points[0] = {0.5 * (impact->a + impact->b), impact->normal.dot(impact->a - impact->b),
+                         0};
+  add_manifold(a, b, out);
+  out.back().arm = 0.5 * (impact->a - impact->b);
+}
+
+// Sorted, and no two alike: those of one pair whose features fold to the same number move up.
+void ContactFinder::name_contacts(std::vector<Contact>& out) {
+  std::sort(out.begin(), out.end(), [](const Contact& p, const Contact& q) {
+    if (p.id != q.id) return p.id < q.id;
+    return std::lexicographical_compare(p.point.begin(), p.point.end(), q.point.begin(),
+                                        q.point.end());
+  });
+  for (std::size_t k = 1; k < out.size(); ++k) {
+    if (out[k].id <= out[k - 1].id) out[k].id = out[k - 1].id + 1;
   }
 }
 
 void ContactFinder::find(const State& state, double envelope, double h, std::vector<Contact>& out) {
   out.clear();
-  for (Moving& m : moving_) {
-    const Shape& s = model_.shapes[m.shape];
-    const BodyPlace at = place(model_, state, s.body);
-    m.center = at.x + at.A * s.pose.position;
-    m.reach.setConstant(m.radius + 0.5 * envelope + travel(velocity(model_, state, s.body), s, h));
+  place_colliders(state, h);
+  near_pairs(envelope, h);
+  counts_ = {};
+  counts_.near_pairs = static_cast<long>(pairs_.size());
+  for (const auto& pair : pairs_) {
+    const Collider &a = colliders_[bounded_[pair[0]]], &b = colliders_[bounded_[pair[1]]];
+    if (!may_touch(a.shape, b.shape)) continue;
+    ++counts_.tested_pairs;
+    touch(state, a, b, envelope, h, out);
   }
-  for (const Moving& m : moving_) {
-    for (const int plane : planes_) {
-      if (!may_touch(m.shape, plane)) continue;
-      const Shape& ground = model_.shapes[plane];
-      const BodyVelocity v = velocity(model_, state, ground.body);
+  for (const int p : planes_) {
+    const Collider& plane = colliders_[p];
+    const int ground = model_.shapes[plane.shape].body;
+    const BodyVelocity v = velocity(model_, state, ground);
+    for (const int k : bounded_) {
+      const Collider& a = colliders_[k];
+      if (!may_touch(a.shape, plane.shape)) continue;
       // A turning plane can sweep towards the shape as fast as its lever is long.
-      const double lever = (m.center - place(model_, state, ground.body).x).norm();
-      const double reach =
-          m.reach[0] - m.radius + 0.5 * envelope + h * (v.v.norm() + v.omega.norm() * lever);
-      against_half_space(state, m, plane, reach, out);
+      const double lever = (a.place.x - plane.place.x).norm() + a.convex.extent;
+      const double reach = envelope + h * (a.velocity - plane.velocity).norm() + a.turning +
+                           h * v.omega.norm() * lever;
+      ++counts_.tested_pairs;
+      against_plane(a, plane, reach, out);
     }
   }
-  // Sweep along x. Insertion sort: the order hardly changes from step to step.
-  for (std::size_t i = 1; i < moving_.size(); ++i) {
-    const Moving m = moving_[i];
-    const double low = m.center[0] - m.reach[0];
-    std::size_t j = i;
-    for (; j > 0 && moving_[j - 1].center[0] - moving_[j - 1].reach[0] > low; --j)
-      moving_[j] = moving_[j - 1];
-    moving_[j] = m;
-  }
-  for (std::size_t i = 0; i < moving_.size(); ++i) {
-    const double high = moving_[i].center[0] + moving_[i].reach[0];
-    for (std::size_t j = i + 1;
-         j < moving_.size() && moving_[j].center[0] - moving_[j].reach[0] <= high; ++j) {
-      const Moving& a = moving_[i].shape < moving_[j].shape ? moving_[i] : moving_[j];
-      const Moving& b = moving_[i].shape < moving_[j].shape ? moving_[j] : moving_[i];
-      const Vec3 d = a.center - b.center;
-      const double reach = a.reach[0] + b.reach[0];
-      if (d.squaredNorm() > reach * reach || !may_touch(a.shape, b.shape)) continue;
-      const double distance = d.norm();
-      const Shape& sa = model_.shapes[a.shape];
-      const Shape& sb = model_.shapes[b.shape];
-      // Concentric spheres have no normal; push them apart upwards.
-      const Vec3 n = distance > 0 ? Vec3(d / distance) : Vec3(Vec3::UnitZ());
-      const double gap = distance - a.radius - b.radius;
-      out.push_back({.shape_a = a.shape,
-                     .shape_b = b.shape,
-                     .body_a = sa.body,
-                     .body_b = sb.body,
-                     .point = b.center + (b.radius + 0.5 * gap) * n,
-                     .normal = n,
-                     .gap = gap,
-                     .material = pair_material(sa.material, sb.material),
-                     .id = contact_id(a.shape, b.shape, 0)});
-    }
-  }
-  std::sort(out.begin(), out.end(), [](const Contact& a, const Contact& b) { return a.id < b.id; });
+  name_contacts(out);
+  counts_.contacts = static_cast<long>(out.size());
 }
 
 }  // namespace urto

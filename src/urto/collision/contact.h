@@ -1,10 +1,13 @@
-// Contact points between shapes. This file holds the interface that steppers use and the closed-form pairs sphere–sphere, sphere–half-space and
-// box corner–half-space; every other pair of colliding shapes is refused when the model is prepared, never ignored.
+// Contact points of a whole model: broad phase, narrow phase, filtering, materials and identities.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "urto/collision/broad_phase.h"
+#include "urto/collision/mesh_surface.h"
+#include "urto/collision/narrow_phase.h"
 #include "urto/model/model.h"
 
 namespace urto {
@@ -17,36 +20,76 @@ struct Contact {
   double gap = 0;               ///< [m] positive when apart
   int material = 0;             ///< into ContactFinder::materials()
   std::uint64_t id = 0;         ///< stable from step to step
+  /// From `point` to the point of A that will meet; that of B is at −arm. Zero but for contacts that are foreseen along a path.
+  Vec3 arm = Vec3::Zero();
 };
+
+/// How many pairs each phase saw in the last call.
+struct CollisionCounts {
+  long near_pairs = 0;    ///< boxes overlap
+  long tested_pairs = 0;  ///< left by the filters
+  long contacts = 0;
+};
+
+/// A shape as the phases see it.
+struct Collider {
+  int shape = -1;
+  Convex convex = {};                    ///< bounded convex shapes
+  const MeshSurface* surface = nullptr;  ///< meshes and height fields
+  bool half_space = false;
+  Place place = {};
+  Vec3 velocity = Vec3::Zero();  ///< of its origin
+  double turning = 0;            ///< how far turning can carry any of its points in the step [m]
+};
+
+/// Of a bounded collider, where it is.
+Aabb bounds(const Collider& c);
 
 /// Finds contacts; keeps its buffers, so that a second call at a similar state allocates nothing.
 class ContactFinder {
  public:
-  /// Throws InputError if two shapes that may meet have no closed form here.
+  /// The model is finalized and outlives the finder.
   explicit ContactFinder(const Model& model);
 
-  /// All pairs closer than `envelope` plus what they can travel towards each other in `h` [s], sorted by id.
+  /// All pairs closer than `envelope` plus what they can travel towards each other in `h` [s], sorted by id. Throws InputError for a pose that is not finite.
   void find(const State& state, double envelope, double h, std::vector<Contact>& out);
   /// Mixed properties of the pairs that occur.
   const std::vector<Material>& materials() const { return materials_; }
+  const CollisionCounts& counts() const { return counts_; }
+  /// Shapes that collide, placed where the last call of `find` or `place_colliders` saw them.
+  const std::vector<Collider>& colliders() const { return colliders_; }
+  void place_colliders(const State& state, double h);
+  bool may_touch(int shape_a, int shape_b) const;
 
  private:
-  struct Moving {  ///< a sphere, or a box by its bounding sphere, of a body
-    int shape = 0;
-    double radius = 0;
-    Vec3 center = Vec3::Zero();
-    Vec3 reach = Vec3::Zero();  ///< half extents of its box with envelope and travel
-  };
-  bool may_touch(int shape_a, int shape_b) const;
   int pair_material(int a, int b) const { return material_of_pair_[a * material_count_ + b]; }
-  void against_half_space(const State& state, const Moving& m, int plane, double reach,
-                          std::vector<Contact>& out) const;
+  void add_collider(int shape);
+  void near_pairs(double envelope, double h);
+  void touch(const State& state, const Collider& a, const Collider& b, double envelope, double h,
+             std::vector<Contact>& out);
+  void against_plane(const Collider& a, const Collider& plane, double reach,
+                     std::vector<Contact>& out);
+  void add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out);
+  void foresee(const State& state, const Collider& a, const Collider& b, double envelope, double h,
+               std::vector<Contact>& out);
+  static void name_contacts(std::vector<Contact>& out);
 
   const Model& model_;
-  std::vector<Moving>
-      moving_;  ///< sorted by lowest x; the order of the last step is nearly the order of this one
-  std::vector<int> planes_ = {};
-  std::vector<std::uint64_t> joined_ = {};  ///< sorted pairs of bodies that do not touch
+  std::vector<std::unique_ptr<Polytope>> polytopes_ = {};
+  std::vector<std::unique_ptr<MeshSurface>> surfaces_ = {};
+  std::vector<Collider> colliders_ = {};
+  std::vector<int> bounded_ = {}, planes_ = {};  ///< into colliders_
+  std::vector<Aabb> boxes_ = {};                 ///< one a bounded collider
+  std::vector<std::uint8_t> resting_ = {};       ///< the same: of fixed bodies
+  std::vector<std::array<int, 2>> pairs_ = {};
+  BroadPhase broad_ = {};
+  NarrowPhase narrow_ = {};
+  MeshPhase mesh_phase_ = {};
+  Manifold manifold_ = {};
+  std::vector<SurfacePointContact> on_mesh_ = {};
+  CollisionCounts counts_ = {};
+  std::vector<std::uint64_t> joined_ =
+      {};  ///< sorted pairs of bodies that do not touch: joined or excluded
   std::vector<Material> materials_ = {};
   std::vector<int> material_of_pair_ = {};
   int material_count_ = 0;

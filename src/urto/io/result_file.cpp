@@ -327,8 +327,10 @@ void ResultWriter::Impl::put_contacts(Run& run) {
       continue;
     const Contact& c = contacts[origin.index];
     Vec3 local = Vec3::Zero();
-    for (int r = 0; r < rows.laws[i].dim; ++r)
-      local[r] = run.impulses()[rows.J.row_start[i] + r] / h;
+    const int first = rows.J.row_start[i];
+    for (int r = 0; r < std::min(rows.laws[i].dim, 3); ++r)
+      local[r] = run.impulses()[first + r] / h;
+    local[0] -= pull(rows.laws[i], rows.g[first]);
     if (local[0] == 0 && c.gap > 0) continue;
     body_a->put(c.body_a);
     body_b->put(c.body_b);

@@ -1,5 +1,7 @@
 #include "urto/io/result_fixed.h"
 
+#include <fmt/format.h>
+
 #include "urto/version.h"
 
 namespace urto {
@@ -85,6 +87,15 @@ void write_bodies(GrowingFile& file, const Model& model) {
     turns.insert(turns.end(), s.pose.rotation.data(), s.pose.rotation.data() + 4);
   }
   file.write("/shapes/rotation", H5T_NATIVE_DOUBLE, {shapes.size(), 4}, turns.data());
+  write_ints("/model/shapes/geometry", collect(shapes, [](const Shape& s) { return s.geometry; }));
+  for (std::size_t k = 0; k < model.meshes.size(); ++k) {
+    const TriangleMesh& mesh = model.meshes[k];
+    const std::string group = fmt::format("/model/meshes/{}", k);
+    write_vectors(file, group + "/vertices", mesh.vertices);
+    static_assert(sizeof(mesh.triangles[0]) == 3 * sizeof(int));
+    file.write(group + "/triangles", H5T_NATIVE_INT, {mesh.triangles.size(), 3},
+               mesh.triangles.data());
+  }
   file.write("/materials/name", collect(model.materials, [](const Material& m) { return m.name; }));
 }
 

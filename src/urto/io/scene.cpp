@@ -37,8 +37,10 @@ void read_model(Builder& b, const Object& o) {
   b.model.name = b.scene.title;
   if (const auto gravity = o.find("gravity")) b.model.gravity = read_gravity(*gravity);
   read_materials(b, o);
+  read_meshes(b, o);
   add_world(b);
   read_bodies(b, o);
+  read_excluded(b, o);
   read_markers(b, o);
   read_joints(b, o);
   read_drives(b, o);
@@ -101,7 +103,9 @@ Scene parse_scene(std::string_view text, std::string_view name,
   Document document = read_document(text, name);
   for (const std::string& override_text : overrides) apply_override(document, override_text);
   const Variables parameters = evaluate_parameters(document);
-  Scene scene = build(expand(document, parameters));
+  Document expanded = expand(document, parameters);
+  embed_files(expanded);
+  Scene scene = build(expanded);
   scene.parameters.insert(parameters.begin(), parameters.end());
   return scene;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "urto/io/scene_builder.h"
+#include "urto/model/triangle_mesh.h"
 
 namespace urto::scene {
 namespace {
@@ -38,20 +39,36 @@ Mat3 read_inertia(const Value& v) {
   return inertia;
 }
 
+bool has_inside(const Builder& b, const Shape& shape) {
+  if (shape.kind == ShapeKind::half_space) return false;
+  return !has_geometry(shape.kind) || b.mesh_facts[shape.geometry].closed;
+}
+
 /// All shapes as one solid of density 1; mass 0 when there is none.
-MassProperties solid_of(const std::vector<Shape>& shapes) {
+MassProperties solid_of(const Builder& b, const std::vector<Shape>& shapes) {
   MassProperties all;
   for (const Shape& shape : shapes) {
-    if (shape.kind == ShapeKind::half_space) continue;
-    const MassProperties one = transformed(mass_properties(shape.kind, shape.size, 1), shape.pose);
+    if (!has_inside(b, shape)) continue;
+    const MassProperties one = transformed(mass_properties(shape, b.mesh_facts, 1), shape.pose);
     all = all.mass > 0 ? combined(all, one) : one;
   }
   return all;
 }
 
+/// Refuses, with the place of the hole, a mesh that would have to be weighed.
+void check_insides(const Builder& b, const Object& o, const std::vector<Shape>& shapes) {
+  if (o.has("mass") && o.has("inertia")) return;
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    if (has_inside(b, shapes[k])) continue;
+    check_mesh(b.model.meshes[shapes[k].geometry],
+               where(*o.value.origins, o.at("shapes").at(k).path), Surface::closed);
+  }
+}
+
 /// Mass, inertia and the centre of mass in the reference frame.
-Vec3 read_mass(Body& body, const Object& o, const std::vector<Shape>& shapes) {
-  const MassProperties solid = solid_of(shapes);
+Vec3 read_mass(const Builder& b, Body& body, const Object& o, const std::vector<Shape>& shapes) {
+  check_insides(b, o, shapes);
+  const MassProperties solid = solid_of(b, shapes);
   const bool has_solid = solid.mass > 0 && std::isfinite(solid.mass);
   if (o.has("mass") && o.has("density")) {
     refuse(o.value, "a body has either 'mass' or 'density'");
@@ -97,14 +114,18 @@ void read_velocity(Body& body, const Object& o) {
   if (!body.angular_velocity.isZero(0)) fail(o.at("angular_velocity"), expected);
 }
 
-std::vector<Shape> read_shapes(const Builder& b, const Object& o, BodyKind kind) {
+std::vector<Shape> read_shapes(Builder& b, const Object& o, BodyKind kind) {
   std::vector<Shape> shapes;
   const auto list = o.find("shapes");
+  const Filter filter = read_filter(b, o, {});
   if (!list) return shapes;
   for (const Value& item : to_items(*list, "an array of shapes")) {
-    shapes.push_back(read_shape(b, item));
+    shapes.push_back(read_shape(b, item, filter));
     if (shapes.back().kind == ShapeKind::half_space && kind == BodyKind::dynamic) {
       fail(item, "a half-space on a dynamic body", "a fixed or kinematic body");
+    }
+    if (shapes.back().kind == ShapeKind::height_field && kind == BodyKind::dynamic) {
+      fail(item, "a height field on a dynamic body", "a fixed or kinematic body");
     }
   }
   return shapes;
@@ -122,7 +143,7 @@ void read_body(Builder& b, const Value& v) {
   std::vector<Shape> shapes = read_shapes(b, o, body.kind);
   // A body that does not move freely has no centre of mass: it is placed and turned by its frame.
   Vec3 center = Vec3::Zero();
-  if (body.kind == BodyKind::dynamic) center = read_mass(body, o, shapes);
+  if (body.kind == BodyKind::dynamic) center = read_mass(b, body, o, shapes);
   body.start = {reference.position + rotate(reference.rotation, center), reference.rotation};
   read_velocity(body, o);
   if (const auto motion = o.find("motion")) {
@@ -130,6 +151,7 @@ void read_body(Builder& b, const Value& v) {
     body.motion = read_motion(*motion);
   }
   body.gyroscopic = bool_or(o, "gyroscopic", true);
+  body.continuous = bool_or(o, "continuous", false);
   for (Shape& shape : shapes) {
     shape.body = index;
     shape.pose.position -= center;
@@ -153,7 +175,9 @@ void add_world(Builder& b) {
 void read_bodies(Builder& b, const Object& scene) {
   const auto list = scene.find("bodies");
   if (!list) return;
-  for (const Value& item : to_items(*list, "an array of bodies")) read_body(b, item);
+  const auto bodies = to_items(*list, "an array of bodies");
+  collect_layers(b, bodies);
+  for (const Value& item : bodies) read_body(b, item);
 }
 
 void read_markers(Builder& b, const Object& scene) {

@@ -10,6 +10,7 @@
 
 #include "urto/io/scene.h"
 #include "urto/io/scene_reader.h"
+#include "urto/model/shape_geometry.h"
 
 namespace urto::scene {
 
@@ -28,8 +29,12 @@ struct Builder {
   Model& model;
   NameIndex bodies{"body"}, markers{"marker"}, joints{"joint"}, materials{"material"};
   NameIndex motors{"motor"}, limits{"limit"}, frictions{"joint friction"}, couplings{"coupling"};
-  NameIndex forces{"force"};
-  std::vector<Vec3> centers = {};  ///< by body: centre of mass in the reference frame
+  NameIndex forces{"force"}, meshes{"mesh"};
+  NameIndex layers{"layer"};                   ///< index: the bit
+  std::vector<Vec3> centers = {};              ///< by body: centre of mass in the reference frame
+  std::vector<TriangleMesh> mesh_data = {};    ///< of the section "meshes", as given
+  std::map<std::string, int> geometries = {};  ///< model's meshes by what was written about them
+  std::vector<MeshFacts> mesh_facts = {};      ///< of the model's meshes
   /// Couplings that hold the value the scene starts with (gears mesh as they are placed).
   std::vector<int> couplings_as_placed = {};
 };
@@ -42,8 +47,10 @@ int find_named(const NameIndex& names, const Value& v);
 
 // ---- Sections, in the order in which they need each other
 void read_materials(Builder& b, const Object& scene);
+void read_meshes(Builder& b, const Object& scene);
 void add_world(Builder& b);
 void read_bodies(Builder& b, const Object& scene);
+void read_excluded(Builder& b, const Object& scene);
 void read_markers(Builder& b, const Object& scene);
 void read_joints(Builder& b, const Object& scene);
 void read_drives(Builder& b, const Object& scene);  ///< motors, limits, frictions, couplings …
@@ -52,7 +59,18 @@ void read_simulation(SimulationOptions& options, const Object& scene);
 void read_watch(Builder& b, const Object& scene);
 
 // ---- Shared by sections
-Shape read_shape(const Builder& b, const Value& v);
+/// Where a shape is and what it meets: Shape::layers and Shape::mask.
+struct Filter {
+  std::uint32_t layers = Shape{}.layers, mask = Shape{}.mask;
+};
+/// "layers", "collides_with" and "ignores" of a body or shape; what it does not say stays as given.
+Filter read_filter(const Builder& b, const Object& o, Filter filter);
+/// Numbers the layers that bodies and shapes are in, before anything refers to them.
+void collect_layers(Builder& b, const std::vector<Value>& bodies);
+/// `filter`: that of the body.
+Shape read_shape(Builder& b, const Value& v, const Filter& filter);
+/// The model's mesh of a hull, mesh or height field.
+int read_geometry(Builder& b, const Object& o, ShapeKind kind);
 Function read_function(const Value& v);
 std::array<Function, 3> read_functions(const Value& v);
 Softness read_softness(const Object& o);

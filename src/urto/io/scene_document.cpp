@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view arrays[] = {
-    "material_pairs", "bodies", "markers", "joints",          "motors", "limits",
-    "frictions",      "gears",  "forces",  "rack_and_pinion", "watch",  "couplings"};
+    "material_pairs", "bodies", "markers",         "joints", "motors",    "limits", "frictions",
+    "gears",          "forces", "rack_and_pinion", "watch",  "couplings", "exclude"};
 
 struct Inclusion {
   std::vector<fs::path> open;  ///< from the scene down to the file being read
@@ -77,8 +77,9 @@ void merge_object(Document& base, const Document& added, const std::string& key,
   if (target.is_null()) target = Json::object();
   for (const auto& [name, unused] : v.json->items()) {
     const Value entry = v.at(name);
-    if (key == "materials" && target.contains(name)) {
-      refuse(entry, fmt::format("duplicate material name '{}', first used at {}", name,
+    if ((key == "materials" || key == "meshes") && target.contains(name)) {
+      refuse(entry, fmt::format("duplicate {} name '{}', first used at {}",
+                                key == "meshes" ? "mesh" : "material", name,
                                 where(base.origins, entry.path)));
     }
     set_single(base, added, target[name], entry, wins);
@@ -95,7 +96,8 @@ void combine(Document& base, const Document& added, bool own) {
     const Value v = added.value().at(key);
     if (contains(arrays, key)) {
       append_array(base, added, key, v);
-    } else if (key == "materials" || key == "parameters" || key == "simulation") {
+    } else if (key == "materials" || key == "meshes" || key == "mixing" || key == "parameters" ||
+               key == "simulation") {
       merge_object(base, added, key, v, own);
     } else if (key == "gravity" ||
                (own ? key != "include" : is_heading(key) && !base.root.contains(key))) {

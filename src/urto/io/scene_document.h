@@ -37,6 +37,9 @@ Json evaluated(const Value& value, const Variables& variables);
 /// The scene without expressions, generators and includes; itself a valid scene.
 Document expand(const Document& document, const Variables& parameters);
 
+/// Puts what the "file" keys of meshes and shapes name into an expanded scene. A file is read once.
+void embed_files(Document& document);
+
 /// What a generator in "bodies" stands for.
 struct Generated {
   Json bodies = Json::array(), joints = Json::array();

@@ -136,7 +136,8 @@ Json evaluated(const Value& value, const Variables& variables) {
   if (json.is_array()) {
     Json result = Json::array();
     for (std::size_t i = 0; i < json.size(); ++i) {
-      result.push_back(evaluated(value.at(i), variables));
+      // Plain numbers, of which meshes have many, need no place.
+      result.push_back(json[i].is_number() ? json[i] : evaluated(value.at(i), variables));
     }
     return result;
   }

@@ -16,25 +16,52 @@ constexpr Word scene_keys[] = {
     "$schema", "urto",      "title",     "description", "units",           "parameters",
     "include", "gravity",   "materials", "bodies",      "material_pairs",  "markers",
     "joints",  "couplings", "gears",     "motors",      "rack_and_pinion", "limits",
-    "forces",  "frictions", "watch",     "simulation"};
-constexpr Word material_keys[] = {"friction", "restitution", "restitution_threshold"};
-constexpr Word material_pair_keys[] = {"materials", "friction", "restitution",
-                                       "restitution_threshold"};
+    "forces",  "frictions", "watch",     "simulation",  "mixing",          "exclude",
+    "meshes"};
+constexpr Word material_keys[] = {"friction",         "restitution",       "restitution_threshold",
+                                  "rolling_friction", "spinning_friction", "stiffness",
+                                  "damping",          "cohesion",          "cohesion_range"};
+constexpr Word material_pair_keys[] = {
+    "materials",        "friction",          "restitution", "restitution_threshold",
+    "rolling_friction", "spinning_friction", "stiffness",   "damping",
+    "cohesion",         "cohesion_range"};
+constexpr Word mixing_keys[] = {"friction",         "restitution",       "restitution_threshold",
+                                "rolling_friction", "spinning_friction", "cohesion",
+                                "cohesion_range"};
 constexpr Word body_keys[] = {
-    "name",    "kind",    "position",       "rotation", "velocity", "angular_velocity", "mass",
-    "inertia", "density", "center_of_mass", "shapes",   "motion",   "gyroscopic"};
+    "name",       "kind",       "position", "rotation",       "velocity", "angular_velocity",
+    "mass",       "inertia",    "density",  "center_of_mass", "shapes",   "motion",
+    "gyroscopic", "continuous", "layers",   "collides_with",  "ignores"};
 constexpr Word motion_keys[] = {"position", "axis", "angle"};
 constexpr Word axis_angle_keys[] = {"axis", "angle", "degrees"};
 constexpr Word marker_keys[] = {"name", "body", "position", "rotation", "z"};
 
-constexpr Word sphere_keys[] = {"kind", "radius", "position", "rotation", "material", "collides"};
-constexpr Word box_keys[] = {"kind", "size", "position", "rotation", "material", "collides"};
-constexpr Word cylinder_keys[] = {"kind",     "radius",   "length",  "position",
-                                  "rotation", "material", "collides"};
-constexpr Word cone_keys[] = {"kind",     "radius",   "height",  "position",
-                              "rotation", "material", "collides"};
-constexpr Word ellipsoid_keys[] = {"kind", "radii", "position", "rotation", "material", "collides"};
-constexpr Word half_space_keys[] = {"kind", "position", "rotation", "material", "collides"};
+constexpr Word sphere_keys[] = {"kind",     "radius", "position",      "rotation", "material",
+                                "collides", "layers", "collides_with", "ignores"};
+constexpr Word box_keys[] = {"kind",     "size",   "position",      "rotation", "material",
+                             "collides", "layers", "collides_with", "ignores",  "margin"};
+constexpr Word cylinder_keys[] = {"kind",          "radius",   "length",   "position",
+                                  "rotation",      "material", "collides", "layers",
+                                  "collides_with", "ignores",  "margin"};
+constexpr Word capsule_keys[] = {"kind",     "radius",   "length", "position",      "rotation",
+                                 "material", "collides", "layers", "collides_with", "ignores"};
+constexpr Word cone_keys[] = {"kind",          "radius",   "height",   "position",
+                              "rotation",      "material", "collides", "layers",
+                              "collides_with", "ignores",  "margin"};
+constexpr Word ellipsoid_keys[] = {"kind",     "radii",  "position",      "rotation", "material",
+                                   "collides", "layers", "collides_with", "ignores"};
+constexpr Word half_space_keys[] = {"kind",     "position", "rotation",      "material",
+                                    "collides", "layers",   "collides_with", "ignores"};
+constexpr Word hull_keys[] = {"kind",          "points",   "mesh",     "file",     "scale",
+                              "position",      "rotation", "material", "collides", "layers",
+                              "collides_with", "ignores",  "margin"};
+constexpr Word mesh_keys[] = {"kind",     "vertices", "triangles",     "mesh",     "file",
+                              "scale",    "flip",     "position",      "rotation", "material",
+                              "collides", "layers",   "collides_with", "ignores"};
+constexpr Word height_field_keys[] = {"kind",     "heights",  "file",          "spacing",
+                                      "size",     "position", "rotation",      "material",
+                                      "collides", "layers",   "collides_with", "ignores"};
+constexpr Word mesh_data_keys[] = {"vertices", "triangles", "file"};
 
 constexpr Word joint_keys[] = {"name",    "kind",   "markers",     "bodies", "position",  "axis",
                                "x_axis",  "points", "length",      "pitch",  "stiffness", "damping",
@@ -104,9 +131,10 @@ constexpr Word simulation_keys[] = {"duration",
                                     "jacobi_relaxation",
                                     "sharpness"};
 
+constexpr Word mixing_rules[] = {"minimum", "maximum", "average", "geometric", "multiply"};
 constexpr Word body_kinds[] = {"dynamic", "fixed", "kinematic"};
-constexpr Word shape_kinds[] = {"sphere", "box",       "cylinder",  "capsule",
-                                "cone",   "ellipsoid", "half-space"};
+constexpr Word shape_kinds[] = {"sphere",    "box",        "cylinder", "capsule", "cone",
+                                "ellipsoid", "half-space", "hull",     "mesh",    "height-field"};
 constexpr Word joint_kinds[] = {"fixed",         "revolute",       "prismatic", "cylindrical",
                                 "spherical",     "universal",      "planar",    "screw",
                                 "point-on-line", "point-on-plane", "distance",  "free"};
@@ -124,6 +152,7 @@ namespace keys {
 const KeyTable scene{"scene", "a scene", scene_keys};
 const KeyTable material{"material", "a material", material_keys};
 const KeyTable material_pair{"material-pair", "a material pair", material_pair_keys};
+const KeyTable mixing{"mixing", "the mixing rules", mixing_keys};
 const KeyTable body{"body", "a body", body_keys};
 const KeyTable motion{"motion", "a motion", motion_keys};
 const KeyTable axis_angle{"axis-angle", "a rotation", axis_angle_keys};
@@ -131,10 +160,14 @@ const KeyTable marker{"marker", "a marker", marker_keys};
 const KeyTable sphere{"sphere", "a sphere", sphere_keys};
 const KeyTable box{"box", "a box", box_keys};
 const KeyTable cylinder{"cylinder", "a cylinder", cylinder_keys};
-const KeyTable capsule{"capsule", "a capsule", cylinder_keys};
+const KeyTable capsule{"capsule", "a capsule", capsule_keys};
 const KeyTable cone{"cone", "a cone", cone_keys};
 const KeyTable ellipsoid{"ellipsoid", "an ellipsoid", ellipsoid_keys};
 const KeyTable half_space{"half-space", "a half-space", half_space_keys};
+const KeyTable hull{"hull", "a hull", hull_keys};
+const KeyTable mesh{"mesh", "a mesh", mesh_keys};
+const KeyTable height_field{"height-field", "a height field", height_field_keys};
+const KeyTable mesh_data{"mesh-data", "the data of a mesh", mesh_data_keys};
 const KeyTable joint{"joint", "a joint", joint_keys};
 const KeyTable joint_limit{"joint-limit", "a limit", joint_limit_keys};
 const KeyTable joint_motor{"joint-motor", "a joint's motor", joint_motor_keys};
@@ -161,6 +194,7 @@ const KeyTable simulation{"simulation", "the simulation", simulation_keys};
 }  // namespace keys
 
 namespace words {
+const WordTable mixing_rule{"mixing-rule", "a mixing rule", mixing_rules};
 const WordTable body_kind{"body-kind", "a kind of body", body_kinds};
 const WordTable shape_kind{"shape-kind", "a kind of shape", shape_kinds};
 const WordTable joint_kind{"joint-kind", "a kind of joint", joint_kinds};
@@ -177,6 +211,7 @@ std::span<const KeyTable* const> all_key_tables() {
   static constexpr const KeyTable* all[] = {&scene,
                                             &material,
                                             &material_pair,
+                                            &mixing,
                                             &body,
                                             &motion,
                                             &axis_angle,
@@ -188,6 +223,10 @@ std::span<const KeyTable* const> all_key_tables() {
                                             &cone,
                                             &ellipsoid,
                                             &half_space,
+                                            &hull,
+                                            &mesh,
+                                            &height_field,
+                                            &mesh_data,
                                             &joint,
                                             &joint_limit,
                                             &joint_motor,
@@ -216,9 +255,9 @@ std::span<const KeyTable* const> all_key_tables() {
 
 std::span<const WordTable* const> all_word_tables() {
   using namespace words;
-  static constexpr const WordTable* all[] = {&body_kind,  &shape_kind,   &joint_kind,
-                                             &force_kind, &generator,    &chain_joint,
-                                             &motor_mode, &friction_law, &implicit_forces};
+  static constexpr const WordTable* all[] = {
+      &body_kind,   &shape_kind, &joint_kind,   &force_kind,      &generator,
+      &chain_joint, &motor_mode, &friction_law, &implicit_forces, &mixing_rule};
   return all;
 }
 

@@ -22,8 +22,9 @@ struct WordTable {
 };
 
 namespace keys {
-extern const KeyTable scene, material, material_pair, body, motion, axis_angle, marker;
+extern const KeyTable scene, material, material_pair, mixing, body, motion, axis_angle, marker;
 extern const KeyTable sphere, box, cylinder, capsule, cone, ellipsoid, half_space;
+extern const KeyTable hull, mesh, height_field, mesh_data;
 extern const KeyTable joint, joint_limit, joint_motor;
 extern const KeyTable motor, limit, friction, coupling, coupling_term, gear, rack_and_pinion;
 extern const KeyTable function, harmonic, step;
@@ -34,7 +35,7 @@ extern const KeyTable simulation;
 
 namespace words {
 extern const WordTable body_kind, shape_kind, joint_kind, force_kind, generator, chain_joint;
-extern const WordTable motor_mode, friction_law, implicit_forces;
+extern const WordTable motor_mode, friction_law, implicit_forces, mixing_rule;
 }  // namespace words
 
 std::span<const KeyTable* const> all_key_tables();

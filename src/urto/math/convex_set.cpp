@@ -40,39 +40,71 @@ void project_cone(double mu, int dim, const double* z, double* out) {
   }
 }
 
-// The projection of (n, t, m) on {0 ≤ t ≤ μ n, 0 ≤ m ≤ μ_r n} for t, m ≥ 0: the minimum over s of
-// ½(s − n)² + ½ max(t − μ s, 0)² + ½ max(m − μ_r s, 0)². Outside the set the bound with the larger of t/μ and m/μ_r is
-// active; the other is too unless the point found without it keeps to it. No test of the sign of a multiplier: rounding
-// decides that on the boundary, and no face at all might pass.
-struct RollingFace {
-  bool friction = false, rolling = false, apex = false;
+// The projection of (n, t₁, t₂, …) on {0 ≤ t_k ≤ μ_k n} for t_k ≥ 0: the minimum over s of ½(s − n)² + Σ ½ max(t_k − μ_k s, 0)².
+// Bounds are taken in the order of falling t_k/μ_k, each that the point found so far breaks: it moves the point towards its own
+// t_k/μ_k and never past it, so that it stays active. No test of the sign of a multiplier: rounding decides that on the boundary,
+// and no face at all might pass.
+struct ConeFace {
+  ConeParts parts = {};
+  std::array<double, 3> length = {};  ///< ‖·‖ of each part of z
+  std::array<bool, 3> active = {};
+  bool apex = false;
   double n = 0;
 };
 
-RollingFace rolling_face(const ConvexSet& set, double n, double t, double m) {
-  const double mu = set.mu, mr = set.mu_rolling;
-  if (n >= 0 && t <= mu * n && m <= mr * n) return {.n = n};
-  if (n + mu * t + mr * m <= 0) return {.apex = true};
-  if (t * mr >= m * mu) {
-    const double with_friction = (n + mu * t) / (1 + mu * mu);
-    if (m <= mr * with_friction) return {.friction = true, .n = with_friction};
-  } else {
-    const double with_rolling = (n + mr * m) / (1 + mr * mr);
-    if (t <= mu * with_rolling) return {.rolling = true, .n = with_rolling};
+ConeFace cone_face(const ConvexSet& set, const double* z) {
+  ConeFace face;
+  face.parts = cone_parts(set);
+  const int size = face.parts.size;
+  const auto& part = face.parts.part;
+  bool inside = z[0] >= 0;
+  double reach = z[0];
+  for (int k = 0; k < size; ++k) {
+    face.length[k] = norm(z + part[k].first, part[k].count);
+    inside = inside && face.length[k] <= part[k].bound * z[0];
+    reach += part[k].bound * face.length[k];
   }
-  return {.friction = true, .rolling = true, .n = (n + mu * t + mr * m) / (1 + mu * mu + mr * mr)};
+  face.n = z[0];
+  if (inside) return face;
+  face.apex = reach <= 0;
+  if (face.apex) return face;
+  std::array<int, 3> order{};
+  int count = 0;
+  for (int k = 0; k < size; ++k) {
+    if (part[k].bound == 0) {  // nothing to move, and no quotient to sort by
+      face.active[k] = true;
+      continue;
+    }
+    int at = count++;
+    for (; at > 0 &&
+           face.length[k] * part[order[at - 1]].bound > face.length[order[at - 1]] * part[k].bound;
+         --at)
+      order[at] = order[at - 1];
+    order[at] = k;
+  }
+  double sum = z[0], weight = 1;
+  for (int i = 0; i < count; ++i) {
+    const int k = order[i];
+    if (face.length[k] <= part[k].bound * face.n) continue;
+    face.active[k] = true;
+    sum += part[k].bound * face.length[k];
+    weight += part[k].bound * part[k].bound;
+    face.n = sum / weight;
+  }
+  return face;
 }
 
 void project_rolling(const ConvexSet& set, const double* z, double* out) {
-  const double t = norm(z + 1, 2);
-  const double m = norm(z + 3, 2);
-  const RollingFace face = rolling_face(set, z[0], t, m);
+  const ConeFace face = cone_face(set, z);
   if (face.apex) {
-    std::fill_n(out, 5, 0.0);
+    std::fill_n(out, set.dim, 0.0);
     return;
   }
-  scale_to(z + 1, 2, t, face.friction ? set.mu * face.n : t, out + 1);
-  scale_to(z + 3, 2, m, face.rolling ? set.mu_rolling * face.n : m, out + 3);
+  for (int k = 0; k < face.parts.size; ++k) {
+    const auto& part = face.parts.part[k];
+    const double length = face.active[k] ? part.bound * face.n : face.length[k];
+    scale_to(z + part.first, part.count, face.length[k], length, out + part.first);
+  }
   out[0] = face.n;
 }
 
@@ -127,30 +159,29 @@ int cone_derivative(double mu, int dim, const double* z, double* factor) {
 }
 
 int rolling_derivative(const ConvexSet& set, const double* z, double* factor) {
-  FactorWriter write{factor, 5};
-  const double t = norm(z + 1, 2);
-  const double m = norm(z + 3, 2);
-  const RollingFace face = rolling_face(set, z[0], t, m);
+  FactorWriter write{factor, set.dim};
+  const ConeFace face = cone_face(set, z);
   if (face.apex) return 0;
-  // Along the face in (n, ‖t‖, ‖m‖) one direction moves with n; a bound that is not active leaves its pair free.
-  const bool friction = face.friction || set.mu == 0;
-  const bool rolling = face.rolling || set.mu_rolling == 0;
-  const double mu = friction ? set.mu : 0;
-  const double mr = rolling ? set.mu_rolling : 0;
-  const double w = 1 / std::sqrt(1 + mu * mu + mr * mr);
+  // Along the face in (n, ‖t‖, ‖m‖, |s|) one direction moves with n; a bound that is not active leaves its part free.
+  const auto moves = [&](int k) { return face.active[k] || face.parts.part[k].bound == 0; };
+  double weight = 1;
+  for (int k = 0; k < face.parts.size; ++k) {
+    const double bound = face.parts.part[k].bound;
+    if (moves(k)) weight += bound * bound;
+  }
+  const double w = 1 / std::sqrt(weight);
   double* c = write.next();
   c[0] = w;
-  if (friction) {
-    scale_to(z + 1, 2, t, mu * w, c + 1);
-    write.perpendicular(1, 2, z + 1, t, set.mu * face.n / t);
-  } else {
-    write.identity(1, 2);
-  }
-  if (rolling) {
-    scale_to(z + 3, 2, m, mr * w, c + 3);
-    write.perpendicular(3, 2, z + 3, m, set.mu_rolling * face.n / m);
-  } else {
-    write.identity(3, 2);
+  for (int k = 0; k < face.parts.size; ++k) {
+    const auto& part = face.parts.part[k];
+    if (!moves(k)) {
+      write.identity(part.first, part.count);
+      continue;
+    }
+    const double length = face.length[k];
+    scale_to(z + part.first, part.count, length, part.bound * w, c + part.first);
+    write.perpendicular(part.first, part.count, z + part.first, length,
+                        part.bound * face.n / length);
   }
   return write.rank;
 }
@@ -201,10 +232,8 @@ double support(const ConvexSet& set, const double* y, double slack) {
     case SetKind::nonnegative:
       return *std::max_element(y, y + set.dim) <= slack ? 0 : infinity;
     case SetKind::cone:
-      return y[0] + set.mu * norm(y + 1, set.dim - 1) <= slack ? 0 : infinity;
     case SetKind::rolling_cone:
-      return y[0] + set.mu * norm(y + 1, 2) + set.mu_rolling * norm(y + 3, 2) <= slack ? 0
-                                                                                       : infinity;
+      return y[0] + de_saxce(set, y) <= slack ? 0 : infinity;
     case SetKind::box:
       for (int i = 0; i < set.dim; ++i) {
         const double bound = y[i] > 0 ? set.hi : set.lo;
@@ -241,14 +270,10 @@ int projection_derivative(const ConvexSet& set, const double* z, double* factor)
 }
 
 double de_saxce(const ConvexSet& set, const double* u) {
-  switch (set.kind) {
-    case SetKind::cone:
-      return set.mu * norm(u + 1, set.dim - 1);
-    case SetKind::rolling_cone:
-      return set.mu * norm(u + 1, 2) + set.mu_rolling * norm(u + 3, 2);
-    default:
-      return 0;
-  }
+  if (set.kind == SetKind::cone) return set.mu * norm(u + 1, set.dim - 1);
+  double sum = 0;
+  for (const auto& part : cone_parts(set)) sum += part.bound * norm(u + part.first, part.count);
+  return sum;
 }
 
 bool SetProduct::has_friction() const {

@@ -3,13 +3,15 @@
 //   free          ℝᵈ                                    joints
 //   nonnegative   ℝ₊ᵈ                                   frictionless contacts, limits
 //   cone          {(n, t): ‖t‖ ≤ μ n}, d ≥ 2            Coulomb friction (2D: d = 2, 3D: d = 3)
-//   rolling_cone  {(n, t, m): ‖t‖ ≤ μ n, ‖m‖ ≤ μ_r n}   friction and rolling resistance, d = 5
+//   rolling_cone  {(n, t, m, s): ‖t‖ ≤ μ n, ‖m‖ ≤ μ_r n, |s| ≤ μ_s n}   friction, rolling and spinning resistance:
+//                 d = 5 without s, d = 4 without m, d = 6 with both
 //   box           [lo, hi]ᵈ (infinite bounds allowed)   relays, joint friction
 //
 // Sources: recipe 000 §2.8 (projection on the cone), recipe 003 A2–A3; the rolling cone is an intersection of
-// two cones sharing the normal axis, whose projection is a polyhedral problem in (n, ‖t‖, ‖m‖).
+// cones sharing the normal axis, whose projection is a polyhedral problem in (n, ‖t‖, ‖m‖, |s|).
 #pragma once
 
+#include <array>
 #include <cassert>
 #include <cstdint>
 #include <limits>
@@ -28,9 +30,10 @@ inline constexpr int max_block = 6;
 struct ConvexSet {
   SetKind kind = SetKind::free;
   int dim = 1;
-  double mu = 0;          ///< friction coefficient, cones
-  double mu_rolling = 0;  ///< rolling-resistance length [m], rolling cones
-  double lo = 0, hi = 0;  ///< bounds of every component, boxes
+  double mu = 0;           ///< friction coefficient, cones
+  double mu_rolling = 0;   ///< rolling-resistance length [m], rolling cones
+  double mu_spinning = 0;  ///< spinning-resistance length [m], rolling cones
+  double lo = 0, hi = 0;   ///< bounds of every component, boxes
 
   static ConvexSet free(int dim) { return {.kind = SetKind::free, .dim = dim}; }
   static ConvexSet nonnegative(int dim = 1) { return {.kind = SetKind::nonnegative, .dim = dim}; }
@@ -40,6 +43,19 @@ struct ConvexSet {
   static ConvexSet rolling_cone(double mu, double mu_rolling) {
     return {.kind = SetKind::rolling_cone, .dim = 5, .mu = mu, .mu_rolling = mu_rolling};
   }
+  /// With spinning friction: both kinds of moments.
+  static ConvexSet rolling_cone(double mu, double mu_rolling, double mu_spinning) {
+    ConvexSet set = rolling_cone(mu, mu_rolling);
+    set.dim = 6;
+    set.mu_spinning = mu_spinning;
+    return set;
+  }
+  /// Only the moment about the normal.
+  static ConvexSet spinning_cone(double mu, double mu_spinning) {
+    ConvexSet set{.kind = SetKind::rolling_cone, .dim = 4, .mu = mu};
+    set.mu_spinning = mu_spinning;
+    return set;
+  }
   static ConvexSet box(double lo, double hi, int dim = 1) {
     return {.kind = SetKind::box, .dim = dim, .lo = lo, .hi = hi};
   }
@@ -47,6 +63,31 @@ struct ConvexSet {
   bool has_friction() const { return kind == SetKind::cone || kind == SetKind::rolling_cone; }
   bool operator==(const ConvexSet&) const = default;
 };
+
+/// A cone as its normal and the parts that the normal bounds: ‖z[first … first + count − 1]‖ ≤ bound · z[0].
+struct ConeParts {
+  struct Part {
+    int first = 1, count = 0;
+    double bound = 0;
+  };
+  int size = 0;
+  std::array<Part, 3> part = {};
+  const Part* begin() const { return part.data(); }
+  const Part* end() const { return part.data() + size; }
+};
+
+/// Of sets with friction: the tangential part of a cone; that and the moments of a rolling cone.
+inline ConeParts cone_parts(const ConvexSet& set) {
+  ConeParts parts;
+  if (set.kind == SetKind::cone) {
+    parts.part[parts.size++] = {1, set.dim - 1, set.mu};
+  } else if (set.kind == SetKind::rolling_cone) {
+    parts.part[parts.size++] = {1, 2, set.mu};
+    if (set.dim != 4) parts.part[parts.size++] = {3, 2, set.mu_rolling};
+    if (set.dim != 5) parts.part[parts.size++] = {set.dim - 1, 1, set.mu_spinning};
+  }
+  return parts;
+}
 
 /// Nearest point of the set to z; `out` may be `z`. Idempotent, non-expansive.
 void project(const ConvexSet& set, const double* z, double* out);
@@ -66,7 +107,7 @@ double support(const ConvexSet& set, const double* y, double slack = 0);
 /// the projection has a kink, one element of the generalised derivative. Returns the rank.
 int projection_derivative(const ConvexSet& set, const double* z, double* factor);
 
-/// De Saxcé's term of a block: μ‖u_T‖ (+ μ_r‖u_R‖), added to the normal velocity by exact Coulomb friction;
+/// De Saxcé's term of a block: μ‖u_T‖ (+ μ_r‖u_R‖ + μ_s|u_S|), added to the normal velocity by exact Coulomb friction;
 /// zero for sets without friction.
 double de_saxce(const ConvexSet& set, const double* u);
 

@@ -20,16 +20,27 @@ enum class LawKind : std::uint8_t { equality, unilateral, coulomb, box };
 struct Law {
   LawKind kind = LawKind::equality;
   int dim = 1;
-  double friction = 0;               ///< μ, coulomb
+  double friction = 0;  ///< μ, coulomb
+  double rolling = 0;  ///< coulomb, dim 5 and 6: bound of the rolling rows (n, t₁, t₂, m₁, m₂) …
+  double spinning = 0;  ///< … dim 4 and 6: and of the last row, the spin about the normal
+  double length =
+      1;  ///< [m] rolling and spinning rows are this times an angular velocity, their impulses moments divided by it
   double restitution = 0;            ///< Newton's e
   double restitution_threshold = 0;  ///< [m/s] slower approaches do not rebound
   double lower = 0, upper = 0;       ///< force bounds of a box law [N, N·m]
   double stiffness = std::numeric_limits<double>::infinity();  ///< compliance: infinite is rigid
   double damping = 0;
-  bool on_velocity = false;  ///< there is no position to keep: speed motors, joint friction
+  double cohesion = 0;        ///< [N] pull of a contact whose gap is at most …
+  double cohesion_range = 0;  ///< [m] … this
+  bool on_velocity = false;   ///< there is no position to keep: speed motors, joint friction
   bool recovers_slowly =
       false;  ///< penetration is pushed out at the stepper's recovery speed at most (contacts)
 };
+
+/// The pull of a contact at a gap [N]. A multiplier of the row is what the surfaces press with besides: the force between them is that less the pull.
+inline double pull(const Law& law, double gap) {
+  return gap <= law.cohesion_range ? law.cohesion : 0;
+}
 
 enum class Origin : std::uint8_t { joint, screw, coupling, motor, limit, friction, contact };
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/model/shape_geometry.h"
 
 namespace urto {
 namespace {
@@ -267,20 +268,59 @@ void check_shapes(const Model& model) {
           "a fixed or kinematic body");
     }
   }
-  for (std::size_t k = 0; k < model.materials.size(); ++k) {
-    const Material& m = model.materials[k];
-    const std::string where = item("material", m.name, k);
-    check_at_least(where, "friction", m.friction, 0);
-    if (!(m.restitution >= 0 && m.restitution <= 1)) {
-      throw InputError(where + ": restitution", fmt::format("{}", m.restitution),
-                       "a number from 0 to 1");
+  check_geometry(model);
+  for (const auto& pair : model.excluded) {
+    for (const int body : pair) check_index("excluded pair", "body", body, model.bodies.size());
+  }
+}
+
+void check_material(const std::string& where, const Material& m) {
+  const auto check_amount = [&](std::string_view what, double found) {
+    if (!(found >= 0) || !std::isfinite(found)) {
+      throw InputError(fmt::format("{}: {}", where, what), fmt::format("{}", found),
+                       "a finite number of at least 0");
     }
-    check_at_least(where, "restitution_threshold", m.restitution_threshold, 0);
+  };
+  check_amount("friction", m.friction);
+  if (!(m.restitution >= 0 && m.restitution <= 1)) {
+    throw InputError(where + ": restitution", fmt::format("{}", m.restitution),
+                     "a number from 0 to 1");
+  }
+  check_amount("restitution_threshold", m.restitution_threshold);
+  check_amount("rolling_friction", m.rolling_friction);
+  check_amount("spinning_friction", m.spinning_friction);
+  check_amount("cohesion", m.cohesion);
+  check_amount("cohesion_range", m.cohesion_range);
+  check_softness(where, {m.stiffness, m.damping});
+  if (std::isfinite(m.stiffness) && m.restitution > 0) {
+    throw InputError(where, "both restitution and stiffness",
+                     "one of them: a soft contact rebounds by its stiffness and damping");
+  }
+  if (!std::isfinite(m.stiffness) && m.damping > 0) {
+    throw InputError(where, "damping of a rigid contact", "a finite stiffness with it");
+  }
+}
+
+void check_materials(const Model& model) {
+  for (std::size_t k = 0; k < model.materials.size(); ++k) {
+    check_material(item("material", model.materials[k].name, k), model.materials[k]);
   }
   for (const Model::MaterialPair& pair : model.material_pairs) {
     check_index("material pair", "first material", pair.a, model.materials.size());
     check_index("material pair", "second material", pair.b, model.materials.size());
+    check_material(fmt::format("material pair '{}'", pair.properties.name), pair.properties);
   }
+  const Mixing& rules = model.mixing;
+  const auto check_rule = [](std::string_view property, MixingRule rule) {
+    if (rule != MixingRule::multiply) return;
+    throw InputError(fmt::format("mixing of {}", property), "multiply",
+                     "another rule: the product of two amounts with a unit has another unit");
+  };
+  check_rule("restitution_threshold", rules.restitution_threshold);
+  check_rule("rolling_friction", rules.rolling_friction);
+  check_rule("spinning_friction", rules.spinning_friction);
+  check_rule("cohesion", rules.cohesion);
+  check_rule("cohesion_range", rules.cohesion_range);
 }
 
 // The measure of a joint's coordinate at a state.
@@ -307,6 +347,7 @@ void finalize(Model& model) {
   check_functions(model);
   finalize_forces(model);
   check_shapes(model);
+  check_materials(model);
 }
 
 State initial_state(const Model& model) {

@@ -40,6 +40,7 @@ struct Body {
   Vec3 angular_velocity = Vec3::Zero();  ///< at the start, body axes
   Motion motion = {};                    ///< kinematic bodies
   bool gyroscopic = true;                ///< false leaves −Ω × IΩ out
+  bool continuous = false;               ///< fast: what it will meet is sought along its path
   int slot = -1;                         ///< set by finalize()
 };
 
@@ -124,6 +125,7 @@ struct Model {
       {};  ///< of hulls, meshes and height fields; shapes may share one
   std::vector<std::array<int, 2>> excluded = {};  ///< pairs of bodies that never touch
   std::vector<Material> materials{Material{}};
+  Mixing mixing = {};  ///< of materials without a pair of their own
   struct MaterialPair {
     int a = 0, b = 0;
     Material properties;
@@ -140,7 +142,7 @@ struct Model {
 };
 
 /// Numbers the slots and the angles and checks everything: indices, finite numbers, positive masses, positive definite inertias that satisfy the triangle
-/// inequality, non-zero quaternions (normalised here), limits in order, friction ≥ 0. Throws InputError naming the item.
+/// inequality, non-zero quaternions (normalised here), limits in order, friction ≥ 0, meshes and margins (shape_geometry.h). Throws InputError naming the item.
 void finalize(Model& model);
 
 /// Where the system is. Copy it to keep it.

@@ -1,5 +1,6 @@
 #include "urto/model/rigid_system.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -47,6 +48,9 @@ RigidSystem::RigidSystem(const Model& model) : model_(model), finder_(model) {
     block.topLeftCorner<3, 3>().diagonal().setConstant(model.bodies[body].mass);
     block.bottomRightCorner<3, 3>() = model.bodies[body].inertia;
     mass_.push_back(block);
+  }
+  for (const Material& m : finder_.materials()) {
+    if (m.cohesion > 0) longest_pull_ = std::max(longest_pull_, m.cohesion_range);
   }
   places_.resize(model.bodies.size());
   velocities_.resize(model.bodies.size());
@@ -299,44 +303,6 @@ void RigidSystem::add_frictions(const State& state, const InteractionQuery& quer
   }
 }
 
-void RigidSystem::add_contacts(Interactions& out) const {
-  using Rows36 = Eigen::Matrix<double, 3, 6, Eigen::RowMajor>;
-  for (int k = 0; k < static_cast<int>(contacts_.size()); ++k) {
-    const Contact& c = contacts_[k];
-    const Material& m = finder_.materials()[c.material];
-    Law law{.kind = LawKind::coulomb,
-            .dim = 3,
-            .friction = m.friction,
-            .restitution = m.restitution,
-            .restitution_threshold = m.restitution_threshold,
-            .recovers_slowly = true};
-    if (m.friction == 0) {
-      law.kind = LawKind::unilateral;
-      law.dim = 1;
-    }
-    out.add_block(law, {Origin::contact, k}, c.id);
-    const Mat3 frame = contact_frame(c.normal);
-    const int first = out.J.row_start[out.blocks() - 1];
-    out.g[first] = c.gap;
-    for (int side = 0; side < 2; ++side) {
-      const int body = side == 0 ? c.body_a : c.body_b;
-      const BodyKind kind = model_.bodies[body].kind;
-      if (kind == BodyKind::fixed) continue;
-      const double sign = side == 0 ? 1 : -1;
-      const Rows36 rows =
-          sign * contact_velocity_rows(frame, places_[body].A, c.point - places_[body].x);
-      if (kind == BodyKind::dynamic) {
-        double* values = out.add_entry(dof(model_, body), 6);
-        std::copy(rows.data(), rows.data() + 6 * law.dim, values);
-      } else {
-        const Vec3 u = rows.leftCols<3>() * velocities_[body].v +
-                       rows.rightCols<3>() * velocities_[body].omega;
-        for (int r = 0; r < law.dim; ++r) out.g_t[first + r] += u[r];
-      }
-    }
-  }
-}
-
 void RigidSystem::interactions(const State& state, const InteractionQuery& query,
                                Interactions& out) {
   out.clear(nv());
@@ -347,8 +313,9 @@ void RigidSystem::interactions(const State& state, const InteractionQuery& query
   if (query.equalities_only) return;  // the contacts stay those of the last full query
   add_limits(state, query, out);
   add_frictions(state, query, out);
-  finder_.find(state, query.envelope, query.h, contacts_);
-  add_contacts(out);
+  // What pulls from farther than the envelope must be seen from there.
+  finder_.find(state, std::max(query.envelope, longest_pull_), query.h, contacts_);
+  add_contacts(query, out);
 }
 
 void RigidSystem::geometric_stiffness(const State& state, const Interactions& rows,

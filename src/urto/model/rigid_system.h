@@ -58,11 +58,14 @@ class RigidSystem final : public System {
   void add_motors(const State& state, const InteractionQuery& query, Interactions& out) const;
   void add_limits(const State& state, const InteractionQuery& query, Interactions& out) const;
   void add_frictions(const State& state, const InteractionQuery& query, Interactions& out) const;
-  void add_contacts(Interactions& out) const;
+  Law contact_law(const Contact& c, double envelope) const;
+  double gyration_length(const Contact& c) const;
+  void add_contacts(const InteractionQuery& query, Interactions& out) const;
 
   const Model& model_;
   ContactFinder finder_;
   std::vector<Contact> contacts_ = {};
+  double longest_pull_ = 0;  ///< [m] largest cohesion_range of a pair
   BlockDiagonal mass_;
   std::vector<BodyPlace> places_ = {};  ///< of all bodies at the state last measured
   std::vector<BodyVelocity> velocities_ = {};

@@ -45,6 +45,10 @@ void check_solid(ShapeKind kind, const Vec3& size, double density) {
   if (kind == ShapeKind::half_space) {
     throw InputError("mass of a shape", "a half-space", "a solid of finite size");
   }
+  if (kind > ShapeKind::half_space) {
+    throw InputError("mass of a shape", fmt::format("a {} without its mesh", to_string(kind)),
+                     "mass_properties of the mesh");
+  }
   const SizeNames used = size_names(kind);
   for (int i = 0; i < used.count; ++i) {
     if (!(size[i] > 0) || !std::isfinite(size[i])) {
@@ -78,6 +82,22 @@ MassProperties capsule(double r, double h, double density) {
   return solid(straight + caps, moments(xx, xx, zz));
 }
 
+double combine(double a, double b, MixingRule rule) {
+  switch (rule) {
+    case MixingRule::minimum:
+      return std::min(a, b);
+    case MixingRule::maximum:
+      return std::max(a, b);
+    case MixingRule::average:
+      return 0.5 * (a + b);
+    case MixingRule::geometric:
+      return std::sqrt(a * b);
+    case MixingRule::multiply:
+      return a * b;
+  }
+  return a;
+}
+
 MassProperties cone(double r, double h, double density) {
   const double m = density * 2 * pi / 3 * r * r * h;
   // The centre is at a quarter of the height 2h above the base, which is at −h.
@@ -109,7 +129,7 @@ std::string_view to_string(ShapeKind kind) {
     case ShapeKind::mesh:
       return "mesh";
     case ShapeKind::height_field:
-      return "height field";
+      return "height-field";
   }
   return "unknown shape";
 }
@@ -164,10 +184,27 @@ MassProperties combined(const MassProperties& a, const MassProperties& b) {
       a.inertia + b.inertia + reduced * (d.squaredNorm() * Mat3::Identity() - d * d.transpose())};
 }
 
-Material mixed(const Material& a, const Material& b) {
-  return {a.name == b.name ? a.name : a.name + "/" + b.name, std::sqrt(a.friction * b.friction),
-          std::max(a.restitution, b.restitution),
-          std::max(a.restitution_threshold, b.restitution_threshold)};
+Material mixed(const Material& a, const Material& b, const Mixing& rules) {
+  const auto mix = [&](double Material::*property, MixingRule rule) {
+    return combine(a.*property, b.*property, rule);
+  };
+  Material m{
+      .name = a.name == b.name ? a.name : a.name + "/" + b.name,
+      .friction = mix(&Material::friction, rules.friction),
+      .restitution = mix(&Material::restitution, rules.restitution),
+      .restitution_threshold = mix(&Material::restitution_threshold, rules.restitution_threshold),
+      .rolling_friction = mix(&Material::rolling_friction, rules.rolling_friction),
+      .spinning_friction = mix(&Material::spinning_friction, rules.spinning_friction),
+      .cohesion = mix(&Material::cohesion, rules.cohesion),
+      .cohesion_range = mix(&Material::cohesion_range, rules.cohesion_range)};
+  const double compliance = 1 / a.stiffness + 1 / b.stiffness;
+  if (compliance == 0) return m;
+  const double share_a = 1 / (a.stiffness * compliance);
+  const double share_b = 1 / (b.stiffness * compliance);
+  m.stiffness = 1 / compliance;
+  m.damping = a.damping * share_a * share_a + b.damping * share_b * share_b;
+  m.restitution = 0;
+  return m;
 }
 
 }  // namespace urto

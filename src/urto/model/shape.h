@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,15 +64,36 @@ MassProperties transformed(const MassProperties& m, const Pose& pose);
 /// Two solids as one (parallel axes).
 MassProperties combined(const MassProperties& a, const MassProperties& b);
 
-/// Surface properties; a pair of materials is mixed when it has no entry of its own.
+/// Surface properties; a pair of materials is mixed when it has no entry of its own. Forces, moments and stiffness are those of one contact point.
 struct Material {
   std::string name = "default";
   double friction = 0.5;             ///< Coulomb's μ
   double restitution = 0;            ///< Newton's e in [0, 1]
   double restitution_threshold = 0;  ///< [m/s] slower impacts do not rebound
+  double rolling_friction =
+      0;  ///< ρ [m]: the moment against rolling is at most ρ times the normal force
+  double spinning_friction = 0;  ///< σ [m]: the same about the normal
+  double stiffness = std::numeric_limits<double>::infinity();  ///< [N/m] normal; infinite is rigid
+  double damping = 0;         ///< [N s/m] normal, while the surfaces overlap; needs a stiffness
+  double cohesion = 0;        ///< [N] the pull that a contact bears while it touches
+  double cohesion_range = 0;  ///< [m] gaps up to this touch; 0: a tenth of the contact envelope
 };
 
-/// μ: geometric mean (zero wins), e: the larger one, threshold: the larger one.
-Material mixed(const Material& a, const Material& b);
+enum class MixingRule : std::uint8_t { minimum, maximum, average, geometric, multiply };
+
+/// How the properties of two surfaces make those of the pair. Stiffness and damping have no choice: the two surfaces are springs in series.
+struct Mixing {
+  MixingRule friction = MixingRule::geometric;  ///< zero wins
+  MixingRule restitution = MixingRule::maximum;
+  MixingRule restitution_threshold = MixingRule::maximum;
+  MixingRule rolling_friction = MixingRule::maximum;
+  MixingRule spinning_friction = MixingRule::maximum;
+  MixingRule cohesion = MixingRule::minimum;
+  MixingRule cohesion_range = MixingRule::maximum;
+};
+
+/// The properties of a pair. 1/k = 1/k_a + 1/k_b; the dampers dissipate what they do when the springs share the deformation, c = c_a s_a² + c_b s_b² with
+/// s_a = k/k_a. A soft pair has no restitution: its rebound comes from k and c.
+Material mixed(const Material& a, const Material& b, const Mixing& rules = {});
 
 }  // namespace urto

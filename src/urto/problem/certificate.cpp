@@ -12,6 +12,56 @@ namespace {
 
 using Block = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_block, 1>;
 
+// The parts of a block that its normal bounds, with their lengths: sliding, rolling, spinning.
+struct Bounds {
+  int size = 0;
+  std::array<int, 3> first{}, count{};
+  std::array<double, 3> mu{}, length{};
+  void add(const Block& z, int at, int rows, double bound) {
+    first[size] = at;
+    count[size] = rows;
+    mu[size] = bound;
+    length[size++] = z.segment(at, rows).norm();
+  }
+};
+
+Bounds bounds_of(const ConvexSet& set, const Block& z) {
+  Bounds out;
+  if (set.kind == SetKind::cone) out.add(z, 1, set.dim - 1, set.mu);
+  if (set.kind != SetKind::rolling_cone) return out;
+  out.add(z, 1, 2, set.mu);
+  if (set.dim >= 5) out.add(z, 3, 2, set.mu_rolling);
+  if (set.dim == 4 || set.dim == 6) out.add(z, set.dim - 1, 1, set.mu_spinning);
+  return out;
+}
+
+// Moves z to the nearest point where the bounds in `active` hold with equality; false if that breaks another.
+bool nearest_on_bounds(const Bounds& bounds, int active, Block& z) {
+  double sum = z[0];
+  double weight = 1;
+  double largest = 0;
+  for (int k = 0; k < bounds.size; ++k) {
+    largest = std::max(largest, bounds.length[k]);
+    if ((active >> k & 1) == 0) continue;
+    sum += bounds.mu[k] * bounds.length[k];
+    weight += bounds.mu[k] * bounds.mu[k];
+  }
+  const double n = sum / weight;
+  const double slack = 1e-12 * std::max(std::abs(n), largest);
+  if (n < 0) return false;
+  for (int k = 0; k < bounds.size; ++k) {
+    const double limit = bounds.mu[k] * n;
+    if ((active >> k & 1) == 0) {
+      if (bounds.length[k] > limit + slack) return false;
+      continue;
+    }
+    z.segment(bounds.first[k], bounds.count[k]) *=
+        bounds.length[k] > 0 ? limit / bounds.length[k] : 0;
+  }
+  z[0] = n;
+  return true;
+}
+
 // λ − Π_K(λ − v), written so that an inactive constraint returns v or λ themselves: with heavy bodies ‖λ‖ is so large
 // that forming λ − (λ − v) would lose v in rounding, and the certificate would blame the solver for it.
 Block natural_map(const ConvexSet& set, const Block& lambda, const Block& v) {
@@ -39,24 +89,18 @@ Block natural_map(const ConvexSet& set, const Block& lambda, const Block& v) {
       return lambda - direction * (z.dot(direction) / direction.squaredNorm());
     }
     case SetKind::rolling_cone: {
-      // Dykstra-free: the nearest point over the four choices of active bounds that are feasible for both.
-      const double t = z.segment(1, 2).norm();
-      const double m = z.segment(3, 2).norm();
-      if (z[0] >= 0 && t <= set.mu * z[0] && m <= set.mu_rolling * z[0]) return v;
-      Block best = Block::Zero(5);
+      // Dykstra-free: the nearest point over all choices of active bounds that are feasible for the others.
+      const Bounds bounds = bounds_of(set, z);
+      bool inside = z[0] >= 0;
+      for (int k = 0; k < bounds.size; ++k) {
+        inside = inside && bounds.length[k] <= bounds.mu[k] * z[0];
+      }
+      if (inside) return v;
+      Block best = Block::Zero(set.dim);
       double best_distance = z.squaredNorm();
-      for (int active = 1; active <= 3; ++active) {
-        const double mu = (active & 1) != 0 ? set.mu : 0;
-        const double mr = (active & 2) != 0 ? set.mu_rolling : 0;
-        const double n = (z[0] + mu * t + mr * m) / (1 + mu * mu + mr * mr);
-        const double slack = 1e-12 * std::max({std::abs(n), t, m});
-        if (n < 0) continue;
-        if ((active & 1) == 0 && t > set.mu * n + slack) continue;
-        if ((active & 2) == 0 && m > set.mu_rolling * n + slack) continue;
+      for (int active = 1; active < 1 << bounds.size; ++active) {
         Block candidate = z;
-        candidate[0] = n;
-        if ((active & 1) != 0) candidate.segment(1, 2) *= t > 0 ? mu * n / t : 0;
-        if ((active & 2) != 0) candidate.segment(3, 2) *= m > 0 ? mr * n / m : 0;
+        if (!nearest_on_bounds(bounds, active, candidate)) continue;
         const double d = (z - candidate).squaredNorm();
         if (d < best_distance) {
           best_distance = d;
@@ -261,11 +305,9 @@ void Certifier::certify(const StepProblem& p, const Vector& x, const Vector& lam
     const Block l = lambda.segment(p.K.start[i], set.dim);
     const Block ui = u_.segment(p.K.start[i], set.dim);
     Block hat = ui;
-    double sliding = 0;  // μ‖u_T‖ + μ_r‖u_R‖
-    if (set.kind == SetKind::cone) sliding = set.mu * ui.tail(set.dim - 1).norm();
-    if (set.kind == SetKind::rolling_cone) {
-      sliding = set.mu * ui.segment(1, 2).norm() + set.mu_rolling * ui.segment(3, 2).norm();
-    }
+    double sliding = 0;  // μ‖u_T‖ + μ_r‖u_R‖ + μ_s|u_S|
+    const Bounds bounds = bounds_of(set, ui);
+    for (int k = 0; k < bounds.size; ++k) sliding += bounds.mu[k] * bounds.length[k];
     if (friction == Friction::exact) hat[0] += sliding;
 
     sum += natural_map(set, l, hat).squaredNorm();

@@ -281,6 +281,9 @@ RowSplit split_rows(const std::filesystem::path& target, const StepProblem& prob
         if (set.kind == SetKind::cone && set.dim != 2 && set.dim != 3) {
           refuse(i, fmt::format("a cone of dimension {}", set.dim));
         }
+        if (set.kind == SetKind::rolling_cone && set.dim != 5) {
+          refuse(i, fmt::format("a rolling cone of dimension {}, with spinning friction", set.dim));
+        }
         if (split.dim != 0 && split.dim != set.dim) {
           refuse(i, fmt::format("a cone of dimension {} after one of dimension {}", set.dim,
                                 split.dim));

@@ -27,6 +27,7 @@
 //   sets/kind         int     0 free, 1 nonnegative, 2 cone, 3 rolling cone, 4 box
 //   sets/dim          int
 //   sets/mu, sets/mu_rolling, sets/lo, sets/hi      real; bounds may be infinite
+//   sets/mu_spinning  real    may be missing: none
 //
 //   a complementarity problem:
 //   M                 sparse matrix
@@ -98,7 +99,7 @@ void write_problem(const std::filesystem::path& file, const Problem& problem);
 /// Writes FCLIB's local form (a problem without dofs) or global form. Friction rows come first,
 /// then free rows as FCLIB's equalities (V, R, s or G, b); reading gives the rows in that order.
 /// Throws InputError for what FCLIB cannot hold: boxes, unilateral rows, cones of several
-/// dimensions, compliance of a global problem, rolling cones of a local one.
+/// dimensions, compliance of a global problem, rolling cones of a local one, spinning friction.
 void write_fclib(const std::filesystem::path& file, const StepProblem& problem,
                  const StoredSolution* solution = nullptr, std::string_view title = "");
 

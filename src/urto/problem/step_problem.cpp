@@ -69,9 +69,9 @@ void check_set(std::string_view name, int i, const ConvexSet& set) {
   }
   if (set.has_friction()) {
     const bool rolling = set.kind == SetKind::rolling_cone;
-    if (rolling ? set.dim != 5 : set.dim < 2) {
+    if (rolling ? set.dim < 4 : set.dim < 2) {
       fail(name, where("dimension"), fmt::format("{}", set.dim),
-           rolling ? "5 for a rolling cone" : "at least 2 for a friction cone");
+           rolling ? "4, 5 or 6 for a rolling cone" : "at least 2 for a friction cone");
     }
     if (!(set.mu >= 0) || !std::isfinite(set.mu)) {
       fail(name, where("friction coefficient"), fmt::format("{}", set.mu),
@@ -79,6 +79,10 @@ void check_set(std::string_view name, int i, const ConvexSet& set) {
     }
     if (!(set.mu_rolling >= 0) || !std::isfinite(set.mu_rolling)) {
       fail(name, where("rolling friction"), fmt::format("{}", set.mu_rolling),
+           "a finite number that is not negative");
+    }
+    if (!(set.mu_spinning >= 0) || !std::isfinite(set.mu_spinning)) {
+      fail(name, where("spinning friction"), fmt::format("{}", set.mu_spinning),
            "a finite number that is not negative");
     }
   }

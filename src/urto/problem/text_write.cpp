@@ -124,12 +124,13 @@ void write_text(const std::filesystem::path& target, const StepProblem& problem)
   bool rolling = false;
   for (int i = 0; i < problem.blocks(); ++i) {
     const ConvexSet& set = problem.K.sets[i];
-    const bool fits = set.kind == SetKind::rolling_cone ||
+    const bool fits = (set.kind == SetKind::rolling_cone && set.dim == 5) ||
                       (set.kind == SetKind::cone && (set.dim == 2 || set.dim == 3));
     if (!fits || (dim != 0 && dim != set.dim)) {
       throw InputError(
           fmt::format("{}: set {}", target.string(), i),
-          "a set that is no friction cone or has another dimension than the first",
+          "a set that is no friction cone, has spinning friction or another dimension than the "
+          "first",
           "friction cones of one dimension (2 or 3), or rolling cones: the text format has "
           "no other; write the urto format");
     }

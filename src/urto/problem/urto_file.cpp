@@ -120,6 +120,10 @@ SetProduct read_sets(const Hdf5File& file) {
   const std::vector<int> dim = file.integers(path + "/dim", kind.size());
   const Vector mu = file.numbers(path + "/mu", kind.size());
   const Vector mu_rolling = file.numbers(path + "/mu_rolling", kind.size());
+  // Files from before there was spinning friction have none.
+  const Vector mu_spinning = file.has(path + "/mu_spinning")
+                                 ? file.numbers(path + "/mu_spinning", kind.size())
+                                 : Vector(Vector::Zero(static_cast<Eigen::Index>(kind.size())));
   const Vector lo = file.numbers(path + "/lo", kind.size());
   const Vector hi = file.numbers(path + "/hi", kind.size());
   SetProduct K;
@@ -141,6 +145,7 @@ SetProduct read_sets(const Hdf5File& file) {
                  .dim = dim[k],
                  .mu = mu[i],
                  .mu_rolling = mu_rolling[i],
+                 .mu_spinning = mu_spinning[i],
                  .lo = lo[i],
                  .hi = hi[i]});
   }
@@ -191,12 +196,13 @@ void write_step(Hdf5File& file, const StepProblem& p) {
   write_vector(file, "/urto/a", p.a);
   write_vector(file, "/urto/b", p.b);
   std::vector<int> kind, dim;
-  std::vector<double> mu, mu_rolling, lo, hi;
+  std::vector<double> mu, mu_rolling, mu_spinning, lo, hi;
   for (const ConvexSet& set : p.K.sets) {
     kind.push_back(static_cast<int>(set.kind));
     dim.push_back(set.dim);
     mu.push_back(set.mu);
     mu_rolling.push_back(set.mu_rolling);
+    mu_spinning.push_back(set.mu_spinning);
     lo.push_back(set.lo);
     hi.push_back(set.hi);
   }
@@ -204,6 +210,7 @@ void write_step(Hdf5File& file, const StepProblem& p) {
   file.write("/urto/sets/dim", dim);
   file.write("/urto/sets/mu", mu);
   file.write("/urto/sets/mu_rolling", mu_rolling);
+  file.write("/urto/sets/mu_spinning", mu_spinning);
   file.write("/urto/sets/lo", lo);
   file.write("/urto/sets/hi", hi);
 }

@@ -153,41 +153,60 @@ struct NewtonSystem {
   SmallMatrix jacobian;
 };
 
-// Alart–Curnier's function and one element of its generalised Jacobian with respect to r (recipe 003 §5.16, U eliminated).
-NewtonSystem alart_curnier(const ConvexSet& set, const SmallMatrix& M, const double* q,
-                           const Small& r, double rho_n, double rho_t) {
+// Steps of Alart and Curnier's function: of the normal row and of each part. Moments and forces have scales of their own.
+struct Steps {
+  double normal = 0;
+  std::array<double, 3> part = {};
+};
+
+Steps steps_of(const ConeParts& parts, const SmallMatrix& M) {
+  Steps rho{.normal = 1 / M(0, 0)};
+  for (int k = 0; k < parts.size; ++k) {
+    const auto& p = parts.part[k];
+    const double trace = M.diagonal().segment(p.first, p.count).sum();
+    rho.part[k] = p.count / std::max(trace, 1e-300);
+  }
+  return rho;
+}
+
+// Alart–Curnier's function and one element of its generalised Jacobian with respect to r (recipe 003 §5.16, U eliminated). A rolling
+// cone's law is that of each of its parts, bounded by the one normal impulse: De Saxcé's term splits into a sum.
+NewtonSystem alart_curnier(const ConvexSet& set, const ConeParts& parts, const SmallMatrix& M,
+                           const double* q, const Small& r, const Steps& rho) {
   const int d = set.dim;
-  const int t = d - 1;
   const Small u = M * r + Eigen::Map<const Vector>(q, d);
-  const double s = r[0] - rho_n * u[0];
-  const Small z = r.tail(t) - rho_t * u.tail(t);
-  const double radius = set.mu * std::max(0.0, s);
-  const double length = z.norm();
+  const double s = r[0] - rho.normal * u[0];
   NewtonSystem system{Small(d), SmallMatrix::Zero(d, d)};
   if (s >= 0) {
-    system.F[0] = rho_n * u[0];
-    system.jacobian.row(0) = rho_n * M.row(0);
+    system.F[0] = rho.normal * u[0];
+    system.jacobian.row(0) = rho.normal * M.row(0);
   } else {
     system.F[0] = r[0];
     system.jacobian(0, 0) = 1;
   }
-  if (length <= radius) {
-    system.F.tail(t) = rho_t * u.tail(t);
-    system.jacobian.bottomRows(t) = rho_t * M.bottomRows(t);
-  } else if (s <= 0) {
-    system.F.tail(t) = r.tail(t);
-    system.jacobian.block(1, 1, t, t).setIdentity();
-  } else {
+  for (int k = 0; k < parts.size; ++k) {
+    const auto& [first, t, bound] = parts.part[k];
+    const double step = rho.part[k];
+    const Small z = r.segment(first, t) - step * u.segment(first, t);
+    const double radius = bound * std::max(0.0, s);
+    const double length = z.norm();
+    if (length <= radius && radius > 0) {
+      system.F.segment(first, t) = step * u.segment(first, t);
+      system.jacobian.middleRows(first, t) = step * M.middleRows(first, t);
+      continue;
+    }
+    system.F.segment(first, t) = r.segment(first, t);
+    system.jacobian.block(first, first, t, t).setIdentity();
+    if (radius <= 0) continue;
     const Small direction = z / length;
-    system.F.tail(t) = r.tail(t) - radius * direction;
+    system.F.segment(first, t) -= radius * direction;
     const SmallMatrix gamma =
         (SmallMatrix::Identity(t, t) - direction * direction.transpose()) / length;
     // ∂F_T/∂(s, z) with ∂s/∂r = e_N − ρ_N M_N and ∂z/∂r = e_T − ρ_T M_T.
-    system.jacobian.block(1, 1, t, t).setIdentity();
-    system.jacobian.block(1, 1, t, t) -= radius * gamma;
-    system.jacobian.bottomRows(t) += radius * rho_t * gamma * M.bottomRows(t);
-    system.jacobian.block(1, 0, t, 1) -= set.mu * direction;
-    system.jacobian.bottomRows(t) += set.mu * rho_n * direction * M.row(0);
+    system.jacobian.block(first, first, t, t) -= radius * gamma;
+    system.jacobian.middleRows(first, t) += radius * step * gamma * M.middleRows(first, t);
+    system.jacobian.block(first, 0, t, 1) -= bound * direction;
+    system.jacobian.middleRows(first, t) += bound * rho.normal * direction * M.row(0);
   }
   return system;
 }
@@ -272,22 +291,18 @@ LocalResult solve_local_quartic(const ConvexSet& set, const Eigen::Ref<const Mat
   return {found, 1};
 }
 
-LocalResult solve_local_newton(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
-                               const double* q, double* r, Friction friction, double tolerance) {
-  const int d = set.dim;
-  const SmallMatrix m = M;
-  const bool exact = friction == Friction::exact;
-  if (q[0] >= (exact ? 0 : set.mu * Eigen::Map<const Vector>(q + 1, d - 1).norm())) {
-    std::fill_n(r, d, 0.0);
-    return {true, 0};
-  }
-  const double rho_n = 1 / m(0, 0);
-  const double rho_t = (d - 1) / std::max(m.trace() - m(0, 0), 1e-300);
-  const double rho = d / m.trace();
+namespace {
+
+// Newton with a line search on Alart–Curnier's function (exact law) or the natural map (convex law). `current` moves to the best point.
+LocalResult newton(const ConvexSet& set, const SmallMatrix& M, const double* q, Small& current,
+                   Friction friction, double tolerance) {
+  const ConeParts parts = cone_parts(set);
+  const Steps steps = steps_of(parts, M);
+  const double rho = set.dim / M.trace();
   const auto system_at = [&](const Small& at) {
-    return exact ? alart_curnier(set, m, q, at, rho_n, rho_t) : natural_map(set, m, q, at, rho);
+    return friction == Friction::exact ? alart_curnier(set, parts, M, q, at, steps)
+                                       : natural_map(set, M, q, at, rho);
   };
-  Small current = Eigen::Map<const Vector>(r, d);
   NewtonSystem system = system_at(current);
   const double goal = tolerance * rho;  // F is an impulse, the tolerance a velocity
   constexpr int newton_limit = 25;
@@ -305,14 +320,85 @@ LocalResult solve_local_newton(const ConvexSet& set, const Eigen::Ref<const Matr
     current += t * step;
     system = next;
   }
-  if (system.F.norm() <= goal) {
+  result.solved = system.F.norm() <= goal;
+  return result;
+}
+
+// A rolling cone in units of its own, in which every part of M has the mean diagonal 1: forces and moments differ by the square of a length,
+// which a common step cannot serve. r = S r̄ turns M into S M S and the bounds μ_k into μ_k s_N/s_k.
+struct UnitFree {
+  ConvexSet set;
+  SmallMatrix M;
+  Small q, scale;
+};
+
+UnitFree unit_free(const ConvexSet& set, const Eigen::Ref<const Matrix>& M, const double* q) {
+  const int d = set.dim;
+  UnitFree out{.set = set, .M = M, .q = Small(d), .scale = Small(d)};
+  const auto scale_of = [&](int first, int count) {
+    const double mean = M.diagonal().segment(first, count).sum() / count;
+    const double s = mean > 0 ? 1 / std::sqrt(mean) : 1;
+    out.scale.segment(first, count).setConstant(s);
+    return s;
+  };
+  const double normal = scale_of(0, 1);
+  out.set.mu *= normal / scale_of(1, 2);
+  if (d != 4) out.set.mu_rolling *= normal / scale_of(3, 2);
+  if (d != 5) out.set.mu_spinning *= normal / scale_of(d - 1, 1);
+  for (int c = 0; c < d; ++c) {
+    out.q[c] = out.scale[c] * q[c];
+    for (int r = 0; r < d; ++r) out.M(r, c) *= out.scale[r] * out.scale[c];
+  }
+  return out;
+}
+
+// Newton; where it fails, the projection brings it near enough to try again.
+LocalResult solve_rolling(const ConvexSet& given, const Eigen::Ref<const Matrix>& M,
+                          const double* q, double* r, Friction friction, double tolerance) {
+  constexpr int rounds = 4, projections = 100;
+  const UnitFree p = unit_free(given, M, q);
+  // The tolerance is a velocity of the rows as given: u = S⁻¹ ū.
+  const double goal = tolerance * p.scale.minCoeff();
+  Small current = Eigen::Map<const Vector>(r, given.dim).cwiseQuotient(p.scale);
+  LocalResult result;
+  for (int round = 0; round < rounds && !result.solved; ++round) {
+    Small trial = current;
+    const LocalResult attempt = newton(p.set, p.M, p.q.data(), trial, friction, goal);
+    result.iterations += attempt.iterations;
+    result.solved = attempt.solved;
+    if (attempt.solved) {
+      project(p.set, trial.data(), current.data());
+      break;
+    }
+    const LocalResult fixed_point =
+        solve_local_projection(p.set, p.M, p.q.data(), current.data(), friction, goal, projections);
+    result.iterations += fixed_point.iterations;
+    result.solved = fixed_point.solved;
+  }
+  Eigen::Map<Vector>(r, given.dim) = current.cwiseProduct(p.scale);
+  return result;
+}
+
+}  // namespace
+
+LocalResult solve_local_newton(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
+                               const double* q, double* r, Friction friction, double tolerance) {
+  const int d = set.dim;
+  const bool exact = friction == Friction::exact;
+  if (q[0] >= (exact ? 0 : de_saxce(set, q))) {
+    std::fill_n(r, d, 0.0);
+    return {true, 0};
+  }
+  if (set.kind == SetKind::rolling_cone) return solve_rolling(set, M, q, r, friction, tolerance);
+  Small current = Eigen::Map<const Vector>(r, d);
+  const LocalResult result = newton(set, M, q, current, friction, tolerance);
+  if (result.solved) {
     // Alart–Curnier's zero satisfies the law but for rounding; end inside the cone.
     project(set, current.data(), r);
-    result.solved = true;
     return result;
   }
   const Small start = Eigen::Map<const Vector>(r, d);
-  if (exact && set.kind == SetKind::cone) {
+  if (exact) {
     const LocalResult quartic = solve_local_quartic(set, M, q, r);
     if (quartic.solved && local_residual(set, M, q, r, friction) <= 1e3 * tolerance) {
       return {true, result.iterations + 1};

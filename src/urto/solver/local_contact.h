@@ -1,4 +1,4 @@
-// One contact by itself: u = M r + q with M the 3 × 3 diagonal block of W. Gauss–Seidel solves one of these after the other.
+// One contact by itself: u = M r + q with M the diagonal block of W, 3 × 3 (up to 6 × 6 with rolling and spinning friction). Gauss–Seidel solves one of these after the other.
 // Sources: recipe 003 §5.15 (quartic, corrected), §5.16 (Alart–Curnier), A2–A3 (projection).
 #pragma once
 
@@ -28,7 +28,7 @@ LocalResult solve_local_quartic(const ConvexSet& set, const Eigen::Ref<const Mat
                                 const double* q, double* r);
 
 /// Newton on Alart and Curnier's function (exact law), or on the natural map (convex law), damped by a line search; starts
-/// from r. Falls back on the quartic and then on the projection when Newton fails. Cones of dimension 2 and 3.
+/// from r. Falls back on the quartic (cones) and then on the projection when Newton fails. Cones of dimension 2 and 3, and rolling cones.
 LocalResult solve_local_newton(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
                                const double* q, double* r, Friction friction, double tolerance);
 

@@ -19,30 +19,39 @@ Eigen::Map<const Matrix> right(const Response& r, const SetProduct& K, int i) {
   return {r.right.data() + r.start[i], K.sets[i].dim, r.rank[i]};
 }
 
-// One cone of Alart and Curnier. L and R of the sliding branch: the normal column (1, μ t̂) ⊗ (1, 0), and √κ (0, t̂⊥) on both sides with
-// κ = μ z_N/‖z_T‖.
+// One cone of Alart and Curnier. The normal column is (1, μ t̂ of each sliding part) ⊗ (1, 0); a sticking part has the identity on both sides,
+// a sliding pair √κ (0, t̂⊥) with κ = μ z_N/‖z_T‖. A rolling cone has several parts, each with its own μ.
 int differentiate_cone(const ConvexSet& set, const double* z, double* L, double* R) {
   const int d = set.dim;
-  const double radius = set.mu * z[0];
-  const double t = Eigen::Map<const Vector>(z + 1, d - 1).norm();
   std::fill_n(L, d * d, 0.0);
   std::fill_n(R, d * d, 0.0);
   if (z[0] <= 0) return 0;
-  if (t <= radius) {
-    for (int k = 0; k < d; ++k) L[k * d + k] = R[k * d + k] = 1;
-    return d;
-  }
   L[0] = R[0] = 1;
-  for (int k = 1; k < d; ++k) L[k] = set.mu * z[k] / t;
-  if (d == 2 || radius <= 0) return 1;
-  const double w = std::sqrt(radius / t);
-  L[d + 1] = R[d + 1] = -w * z[2] / t;
-  L[d + 2] = R[d + 2] = w * z[1] / t;
-  return 2;
+  int rank = 1;
+  for (const auto& part : cone_parts(set)) {
+    const double* zt = z + part.first;
+    const double radius = part.bound * z[0];
+    const double t = Eigen::Map<const Vector>(zt, part.count).norm();
+    if (t <= radius && radius > 0) {
+      for (int k = part.first; k < part.first + part.count; ++k, ++rank)
+        L[rank * d + k] = R[rank * d + k] = 1;
+      continue;
+    }
+    if (radius <= 0) continue;
+    for (int k = 0; k < part.count; ++k) L[part.first + k] = part.bound * zt[k] / t;
+    if (part.count != 2) continue;
+    const double w = std::sqrt(radius / t);
+    double* l = L + rank * d + part.first;
+    double* r = R + rank * d + part.first;
+    l[0] = r[0] = -w * zt[1] / t;
+    l[1] = r[1] = w * zt[0] / t;
+    ++rank;
+  }
+  return rank;
 }
 
 bool is_coulomb(const ConvexSet& set) {
-  return set.kind == SetKind::cone && set.dim <= 3;
+  return set.kind == SetKind::rolling_cone || (set.kind == SetKind::cone && set.dim <= 3);
 }
 
 }  // namespace
@@ -77,12 +86,13 @@ void alart_curnier_response(const SetProduct& K, Response& response) {
     double* p = response.p.data() + K.start[i];
     project(set, z, p);
     if (!is_coulomb(set)) continue;
-    const int t = set.dim - 1;
-    const double normal = std::max(0.0, z[0]);
-    const double length = Eigen::Map<const Vector>(z + 1, t).norm();
-    const double factor = length > set.mu * normal ? set.mu * normal / length : 1;
-    p[0] = normal;
-    for (int k = 1; k <= t; ++k) p[k] = factor * z[k];
+    p[0] = std::max(0.0, z[0]);
+    for (const auto& part : cone_parts(set)) {
+      const double length = Eigen::Map<const Vector>(z + part.first, part.count).norm();
+      const double radius = part.bound * p[0];
+      const double factor = length > radius ? radius / length : 1;
+      for (int k = part.first; k < part.first + part.count; ++k) p[k] = factor * z[k];
+    }
   }
 }
 

@@ -64,7 +64,7 @@ class GaussSeidel {
                      double* r) const {
     constexpr int projection_steps = 100;
     const bool cone = set.kind == SetKind::cone && set.dim <= 3;
-    if (local_ == LocalSolver::newton && cone) {
+    if (local_ == LocalSolver::newton && (cone || set.kind == SetKind::rolling_cone)) {
       return solve_local_newton(set, M, q, r, friction_, local_tolerance_).solved;
     }
     if (local_ == LocalSolver::quartic && cone && solve_local_quartic(set, M, q, r).solved)

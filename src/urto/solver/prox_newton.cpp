@@ -34,7 +34,7 @@ double smallest_shift(double tolerance, bool exact) {
 }
 
 bool is_coulomb_cone(const ConvexSet& set) {
-  return set.kind == SetKind::cone && set.dim <= 3;
+  return set.kind == SetKind::rolling_cone || (set.kind == SetKind::cone && set.dim <= 3);
 }
 
 // K has a ray d with W d = 0 and q·d < 0: then no velocity meets the constraints. The proximal point runs along such a ray.

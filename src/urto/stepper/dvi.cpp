@@ -26,6 +26,9 @@ ConvexSet set_of(const Law& law, double h) {
     case LawKind::unilateral:
       return ConvexSet::nonnegative(law.dim);
     case LawKind::coulomb:
+      if (law.dim == 4) return ConvexSet::spinning_cone(law.friction, law.spinning);
+      if (law.dim == 5) return ConvexSet::rolling_cone(law.friction, law.rolling);
+      if (law.dim == 6) return ConvexSet::rolling_cone(law.friction, law.rolling, law.spinning);
       return ConvexSet::cone(law.friction, law.dim);
     case LawKind::box:
       return ConvexSet::box(h * law.lower, h * law.upper, law.dim);
@@ -67,12 +70,15 @@ void DviStepper::add_law(int block, double h, const State& state) {
     b = rows_.g_t[first + r];
     problem_.compliance[first + r] = 0;
     const bool has_position = r == 0 || law.kind == LawKind::equality;
-    if (law.on_velocity || !has_position ||
-        !(options_.stepper.stabilise || is_apart(law, rows_.g[first])))
-      continue;
+    // A spring is physics, not stabilisation.
+    const bool wanted =
+        options_.stepper.stabilise || std::isfinite(law.stiffness) || is_apart(law, rows_.g[first]);
+    if (law.on_velocity || !has_position || !wanted) continue;
     const double g = rows_.g[first + r];
     if (std::isfinite(law.stiffness)) {
-      const double denominator = h * law.stiffness + law.damping;
+      // Surfaces that are apart have no damper between them yet; the spring acts on what the step makes overlap.
+      const double damping = is_apart(law, g) ? 0 : law.damping;
+      const double denominator = h * law.stiffness + damping;
       problem_.compliance[first + r] = 1 / (h * denominator);
       b += law.stiffness / denominator * g;
     } else {
@@ -81,6 +87,7 @@ void DviStepper::add_law(int block, double h, const State& state) {
                                            : g / h;
     }
   }
+  add_pull(block, h);
   rebounds_[block] = 0;
   if (!(law.restitution > 0) || !options_.stepper.restitution || law.kind == LawKind::equality)
     return;
@@ -91,6 +98,19 @@ void DviStepper::add_law(int block, double h, const State& state) {
   double& b = problem_.problem.b[first];
   b = std::min(b, rows_.g_t[first] + law.restitution * approach);
   rebounds_[block] = 1;
+}
+
+// A cone shifted by c, (λ_N + hc, λ_T) ∈ K, is the cone itself with the pull −c on the normal row as a force and λ + hc e_N as multiplier.
+void DviStepper::add_pull(int block, double h) {
+  const BlockRows& J = rows_.J;
+  const double impulse = h * pull(rows_.laws[block], rows_.g[J.row_start[block]]);
+  if (impulse == 0) return;
+  for (int e = J.entry_start[block]; e < J.entry_start[block + 1]; ++e) {
+    const BlockRows::Entry& entry = J.entries[e];
+    const double* normal = J.values.data() + entry.offset;
+    for (int c = 0; c < entry.width; ++c)
+      problem_.problem.a[entry.column + c] -= impulse * normal[c];
+  }
 }
 
 // H += h D + h² K and a += h D v, with the symmetric parts of D and K: any approximation of them is consistent, and the solvers want symmetry.
@@ -220,6 +240,7 @@ void DviStepper::measure(const State& before, double h, StepReport& report) {
   std::uint64_t hash = 1469598103934665603ULL;
   report.energy = {};
   report.joint_error = report.penetration = report.early_rebound = 0;
+  report.contact_energy_before = report.contact_energy = 0;
   report.contacts = report.active = 0;
   for (int i = 0; i < rows_.blocks(); ++i) {
     const Law& law = rows_.laws[i];
@@ -241,9 +262,12 @@ void DviStepper::measure(const State& before, double h, StepReport& report) {
       continue;
     }
     ++report.contacts;
-    report.penetration = std::max(report.penetration, -rows_.g[first]);
-    report.energy.impact -= lambda_[first] * (u[0] + rows_.g_t[first]);
-    report.energy.supplied -= lambda_[first] * rows_.g_t[first];
+    if (rigid) {
+      report.penetration = std::max(report.penetration, -rows_.g[first]);
+      report.energy.impact -= lambda_[first] * (u[0] + rows_.g_t[first]);
+    }
+    measure_potential(i, h, u[0], report);
+    report.energy.supplied -= (lambda_[first] - h * pull(law, rows_.g[first])) * rows_.g_t[first];
     for (int r = 1; r < law.dim; ++r) {
       report.energy.friction -= lambda_[first + r] * (u[r] + rows_.g_t[first + r]);
       report.energy.supplied -= lambda_[first + r] * rows_.g_t[first + r];
@@ -259,6 +283,29 @@ void DviStepper::measure(const State& before, double h, StepReport& report) {
   report.h = h;
 }
 
+// A soft contact stores ½k g² while it overlaps; a pull of c that ends at the gap r is a well of the depth c r. The gap at the end of the step is
+// that of its linear motion. What the damper takes is measured with the mean velocity, like all impulses; the rest of the step's error is numerical.
+void DviStepper::measure_potential(int block, double h, double mean_rate, StepReport& report) {
+  const Law& law = rows_.laws[block];
+  const int first = rows_.J.row_start[block];
+  const bool soft = std::isfinite(law.stiffness);
+  if (!soft && law.cohesion_range == 0) return;
+  std::array<double, max_block> u{};
+  multiply_add_block(rows_.J, block, v_.data(), u.data());
+  const double rate = u[0] + rows_.g_t[first];
+  const double before = rows_.g[first];
+  const double after = before + h * rate;
+  const auto stored = [&](double gap) {
+    const double overlap = std::min(gap, 0.0);
+    const double spring = soft ? 0.5 * law.stiffness * overlap * overlap : 0;
+    return spring - law.cohesion * std::clamp(law.cohesion_range - gap, 0.0, law.cohesion_range);
+  };
+  report.contact_energy_before += stored(before);
+  report.contact_energy += stored(after);
+  if (soft && before <= 0 && lambda_[first] > 0)
+    report.energy.damping += h * law.damping * rate * (mean_rate + rows_.g_t[first]);
+}
+
 // Work of the smooth forces, with the mean velocity v̄ as for the impulses. A damper's impulse is −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all
 // we can ask for, and v̄ᵀD v⁺ = P(v̄) + ¼(P(v⁺) − P(v)).
 void DviStepper::account_forces(const State& state, double h, EnergyFlow& energy) {
@@ -269,7 +316,7 @@ void DviStepper::account_forces(const State& state, double h, EnergyFlow& energy
   probe_.v = 0.5 * (state.v + v_);
   const std::array<double, 2> mean = system_.powers(probe_);
   const double sign = options_.stepper.implicit_forces == ImplicitForces::none ? -1 : 1;
-  energy.damping = h * (mean[0] + sign * 0.25 * (after - before));
+  energy.damping += h * (mean[0] + sign * 0.25 * (after - before));
   energy.supplied += h * mean[1];
 }
 

@@ -50,7 +50,9 @@ struct StepReport {
   EnergyFlow energy;
   double joint_error =
       0;  ///< largest |g| of a rigid equality row at the start of the step [m, rad]
-  double penetration = 0;        ///< deepest contact at the start of the step [m]
+  double penetration = 0;  ///< deepest rigid contact at the start of the step [m]
+  /// Energy of soft and cohesive contacts at the start of the step and, by the gaps' linear motion, at its end [J].
+  double contact_energy_before = 0, contact_energy = 0;
   int contacts = 0;              ///< rows blocks of contacts and limits within reach
   int active = 0;                ///< of those, with an impulse
   std::uint64_t active_set = 0;  ///< a hash of which ones, and of which rebound
@@ -79,11 +81,13 @@ class DviStepper {
  private:
   void assemble(const State& state, double h);
   void add_law(int block, double h, const State& state);
+  void add_pull(int block, double h);
   void add_tangents(const State& state, double h, Tangent kind);
   bool is_positive_definite();
   void recall(const StepMemory& memory, double h);
   void remember(StepMemory& memory, double h) const;
   void measure(const State& before, double h, StepReport& report);
+  void measure_potential(int block, double h, double mean_rate, StepReport& report);
   void account_forces(const State& state, double h, EnergyFlow& energy);
   void solve_equalities(const State& state, const Vector& a, bool velocities, Vector& x);
 

@@ -43,7 +43,7 @@ struct SimulationOptions {
   double output_step = 0;  ///< [s] between recorded frames; 0 records every step
   double checkpoint_interval =
       0;  ///< [s] simulated time between checkpoints; 0: only at the end and on interruption
-  /// ε_e [m]: pairs closer than this, plus what they can travel in a step, become contacts. 0 chooses a twentieth of the smallest colliding shape.
+  /// ε_e [m]: pairs closer than this, plus what they can travel in a step, become contacts. 0 chooses a fortieth of the smallest width of a colliding shape, terrain not counted.
   double contact_envelope = 0;
   bool assemble =
       true;  ///< consistent start: project the given positions and velocities onto the joints

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/model/shape_geometry.h"
 
 namespace urto {
 namespace {
@@ -64,6 +65,7 @@ StepReport joined(const StepReport& a, const StepReport& b) {
   r.joint_error = std::max(a.joint_error, b.joint_error);
   r.penetration = std::max(a.penetration, b.penetration);
   r.early_rebound = std::max(a.early_rebound, b.early_rebound);
+  r.contact_energy_before = a.contact_energy_before;
   add(r.energy, a.energy);
   add(r.timings, a.timings);
   return r;
@@ -73,8 +75,9 @@ StepReport joined(const StepReport& a, const StepReport& b) {
 SimulationOptions with_envelope(SimulationOptions options, const Model& model) {
   if (options.contact_envelope > 0) return options;
   double smallest = 0.2;  // without shapes there are limits still: 1 cm or 0.01 rad
-  for (const Shape& s : model.shapes) {
-    if (s.collides && s.kind != ShapeKind::half_space) smallest = std::min(smallest, s.size[0]);
+  const std::vector<double> extents = smallest_extents(model);
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    if (model.shapes[k].collides) smallest = std::min(smallest, extents[k]);
   }
   options.contact_envelope = smallest / 20;
   return options;
@@ -157,7 +160,9 @@ void Simulation::account(const StepReport& r) {
   const Energies e = system_.energies(point_.state);
   EnergyAudit& audit = point_.energy;
   audit.kinetic = e.kinetic;
-  audit.potential = e.potential;
+  audit.potential = e.potential + r.contact_energy;
+  // Where contacts begin under load is known when the first step has found them.
+  if (point_.steps == 0) audit.start += r.contact_energy_before;
   audit.supplied += r.energy.supplied;
   audit.friction += r.energy.friction;
   audit.impact += r.energy.impact;

@@ -27,23 +27,23 @@ SmallMatrix pseudo_inverse(const SmallMatrix& D) {
 // A contact without load whose bodies part: most of a pile's neighbours, and nothing to solve.
 bool stays_open(const ConvexSet& set, Friction friction, const double* lambda, const double* u) {
   if (set.kind == SetKind::nonnegative) return set.dim == 1 && lambda[0] == 0 && u[0] >= 0;
-  if (set.kind != SetKind::cone || lambda[0] != 0) return false;
-  if (friction == Friction::exact) return u[0] >= 0;
-  double tangential = 0;
-  for (int k = 1; k < set.dim; ++k) tangential += u[k] * u[k];
-  return u[0] >= set.mu * std::sqrt(tangential);
+  if (!set.has_friction() || lambda[0] != 0) return false;
+  return u[0] >= (friction == Friction::exact ? 0 : de_saxce(set, u));
 }
 
 // r = −M⁻¹q where that is inside the cone: the contact sticks, in both laws, and needs no iteration. Else r is left alone.
 bool sticks(const ConvexSet& set, const double* inverse, const double* q, double* r) {
-  if (set.kind != SetKind::cone) return false;
   std::array<double, max_block> trial{};
   for (int c = 0; c < set.dim; ++c) {
     for (int k = 0; k < set.dim; ++k) trial[k] -= inverse[c * set.dim + k] * q[c];
   }
-  double tangential = 0;
-  for (int k = 1; k < set.dim; ++k) tangential += trial[k] * trial[k];
-  if (!(trial[0] > 0) || tangential > set.mu * set.mu * trial[0] * trial[0]) return false;
+  if (!(trial[0] > 0)) return false;
+  for (const auto& part : cone_parts(set)) {
+    const double radius = part.bound * trial[0];
+    double squares = 0;
+    for (int k = part.first; k < part.first + part.count; ++k) squares += trial[k] * trial[k];
+    if (!(squares <= radius * radius)) return false;
+  }
   std::copy_n(trial.begin(), set.dim, r);
   return true;
 }
@@ -91,11 +91,12 @@ void complete_problem(BlockStepProblem& p, bool soft) {
     s.E.resize(s.rows(), s.rows());
   }
   if (!soft) return;
-  std::vector<Eigen::Triplet<double>> diagonal;
+  // Column by column into the storage that is there: triplets would allocate.
   for (int r = 0; r < s.rows(); ++r) {
-    if (p.compliance[r] > 0) diagonal.emplace_back(r, r, p.compliance[r]);
+    s.E.startVec(r);
+    if (p.compliance[r] > 0) s.E.insertBack(r, r) = p.compliance[r];
   }
-  s.E.setFromTriplets(diagonal.begin(), diagonal.end());
+  s.E.finalize();
 }
 
 // W_ii, J_i H⁻¹ and the step of block i.
@@ -135,7 +136,7 @@ void StepSolver::prepare_block(const BlockStepProblem& p, int i) {
   double* stored = diagonal_.data() + diagonal_start_[i];
   std::copy(D.data(), D.data() + d * d, stored);
   scale_[i] = D.trace() > 0 ? d / D.trace() : 1;
-  if (set.kind != SetKind::free && set.kind != SetKind::cone) return;
+  if (set.kind != SetKind::free && !set.has_friction()) return;
   const SmallMatrix inverse = pseudo_inverse(D);
   std::copy(inverse.data(), inverse.data() + d * d, inverse_diagonal_.data() + diagonal_start_[i]);
 }
@@ -242,7 +243,8 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
                               const StepSolverOptions& options, Vector& x, Vector& lambda,
                               StepSolveReport& report) {
   constexpr int check_every = 5;
-  constexpr int patience = 100;  // sweeps before the rate is believed
+  constexpr int guess_after = 10;  // sweeps that settle who touches
+  constexpr int patience = 100;    // sweeps before the rate is believed
   double q_largest = 0;
   for (int b = 0; b < island.blocks; ++b) {
     const int i = island_blocks_[island.first_block + b];
@@ -258,9 +260,16 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
       std::max(1e-14, 0.1 * tolerance / std::sqrt(island.blocks)) * (q_largest > 0 ? q_largest : 1);
   refresh_velocity(p, island, x, lambda);
   double last = island_residual(p, island, options.solve.friction, x, lambda);
-  int sweeps = 0;
+  int sweeps = 0, next_guess = guess_after;
   while (!(last <= tolerance)) {
     if (sweeps >= options.sweep_limit || !std::isfinite(last)) return false;
+    if (sweeps >= next_guess) {
+      if (guess_island(p, island, options, tolerance, x, lambda)) {
+        ++report.guessed;
+        return true;
+      }
+      next_guess = 4 * sweeps;
+    }
     for (int s = 0; s < check_every; ++s) {
       for (int b = 0; b < island.blocks; ++b) {
         update_block(p, island_blocks_[island.first_block + b], options.solve.friction, local, x,
@@ -276,11 +285,39 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
     if (sweeps >= patience && residual > tolerance) {
       const double needed =
           rate < 1 ? check_every * std::log(tolerance / residual) / std::log(rate) : 1e9;
-      if (sweeps + needed > options.sweep_limit) return false;
+      if (sweeps + needed > options.sweep_limit) {
+        if (!guess_island(p, island, options, tolerance, x, lambda)) return false;
+        ++report.guessed;
+        return true;
+      }
     }
     last = residual;
   }
   return true;
+}
+
+// Tries the active set from where the sweeps stand; puts everything back if it leads nowhere.
+bool StepSolver::guess_island(const BlockStepProblem& p, const Island& island,
+                              const StepSolverOptions& options, double tolerance, Vector& x,
+                              Vector& lambda) {
+  constexpr int rounds = 6;
+  const ActiveSet::Island view{
+      .nodes = {island_nodes_.data() + island.first_node, static_cast<std::size_t>(island.nodes)},
+      .blocks = {island_blocks_.data() + island.first_block,
+                 static_cast<std::size_t>(island.blocks)},
+      .node_of_dof = node_of_dof_,
+      .rho = scale_};
+  kept_lambda_ = lambda;
+  const Friction friction = options.solve.friction;
+  for (int round = 0; round < rounds; ++round) {
+    if (!active_set_.guess(p, view, friction, x, lambda)) break;
+    if (!active_set_.solve(p, view, tolerance, x, lambda)) break;
+    refresh_velocity(p, island, x, lambda);
+    if (island_residual(p, island, friction, x, lambda) <= tolerance) return true;
+  }
+  lambda = kept_lambda_;
+  refresh_velocity(p, island, x, lambda);
+  return false;
 }
 
 void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
@@ -363,7 +400,8 @@ void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
 
 void StepSolver::solve(const BlockStepProblem& p, const StepSolverOptions& options, Vector& x,
                        Vector& lambda, StepSolveReport& report) {
-  report.islands = report.largest_island = report.sweeps = report.handed_on = report.iterations = 0;
+  report.islands = report.largest_island = report.sweeps = report.guessed = report.handed_on =
+      report.iterations = 0;
   report.status = Status::converged;
   report.message.clear();
   report.solver.clear();

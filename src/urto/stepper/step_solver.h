@@ -10,28 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "urto/problem/step_problem.h"
 #include "urto/solver/block_ldlt.h"
 #include "urto/solver/solver.h"
+#include "urto/stepper/active_set.h"
+#include "urto/stepper/block_step_problem.h"
 
 namespace urto {
-
-/// A block of H outside its diagonal, H(row, column) = values with row < column; the transposed block is implied.
-struct CouplingBlock {
-  int row = 0, column = 0;  ///< first dofs
-  Eigen::Matrix<double, 6, 6> values;
-};
-
-/// A step problem with H by blocks. `problem` holds a, b, J, K and E; problem.H is filled where an island is handed on, and for the certificate.
-struct BlockStepProblem {
-  StepProblem problem;
-  BlockDiagonal H;                           ///< diagonal blocks
-  std::vector<CouplingBlock> coupling = {};  ///< springs between bodies, treated implicitly
-  std::vector<double> compliance = {};       ///< diagonal of E, one a row
-};
-
-/// Fills problem.H and problem.E from the blocks; `soft` says whether any compliance is not zero.
-void complete_problem(BlockStepProblem& p, bool soft);
 
 struct StepSolverOptions {
   SolveOptions solve = {};
@@ -43,6 +27,7 @@ struct StepSolveReport {
   int islands = 0;         ///< with at least one row
   int largest_island = 0;  ///< rows
   int sweeps = 0;          ///< of the island that needed most
+  int guessed = 0;         ///< islands that a guess of the active set solved
   int handed_on = 0;       ///< islands given to the named solver
   int iterations = 0;      ///< of those, summed
   Status status = Status::converged;
@@ -75,6 +60,8 @@ class StepSolver {
   bool sweep_island(const BlockStepProblem& p, const Island& island,
                     const StepSolverOptions& options, Vector& x, Vector& lambda,
                     StepSolveReport& report);
+  bool guess_island(const BlockStepProblem& p, const Island& island,
+                    const StepSolverOptions& options, double tolerance, Vector& x, Vector& lambda);
   void prepare_block(const BlockStepProblem& p, int i);
   void update_block(const BlockStepProblem& p, int i, Friction friction, double local_tolerance,
                     Vector& x, Vector& lambda);
@@ -105,6 +92,8 @@ class StepSolver {
   std::vector<double> JHinv_;           ///< same layout as J.values
   std::vector<double> diagonal_, inverse_diagonal_, q_, scale_;
   std::vector<int> diagonal_start_ = {};
+  ActiveSet active_set_;
+  Vector kept_lambda_;
 };
 
 }  // namespace urto

@@ -1,0 +1,237 @@
+#include "urto/collision/mesh_surface.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "urto/collision/closed_forms.h"
+#include "urto/model/triangle_mesh.h"
+
+namespace urto {
+namespace {
+
+constexpr double cone_slack = 1e-6;  // sine by which a normal may leave a surface's normal cone
+constexpr double same_group =
+    0.995;  // cosine: contacts whose normals lean less are reduced together
+// A solid that has a triangle inside it and would have to be pushed this much farther along the triangle's normal than out of its way lies beside the face.
+constexpr double beside = 10;
+
+// Weights of the point of triangle c nearest to p.
+Vec3 weights_in(const Convex& c, const Vec3& p) {
+  const Vec3 e = c.corners[1] - c.corners[0], f = c.corners[2] - c.corners[0], d = p - c.corners[0];
+  const double ee = e.dot(e), ef = e.dot(f), ff = f.dot(f), de = d.dot(e), df = d.dot(f);
+  const double det = ee * ff - ef * ef;
+  const double v = (ff * de - ef * df) / det, w = (ee * df - ef * de) / det;
+  return {1 - v - w, v, w};
+}
+
+bool in_triangle(const Vec3& weights, double slack) {
+  return weights.minCoeff() >= -slack;
+}
+
+}  // namespace
+
+MeshSurface::MeshSurface(const TriangleMesh& mesh) : mesh_(&mesh) {
+  const int count = static_cast<int>(mesh.triangles.size());
+  std::vector<Aabb> boxes(count);
+  normals_.resize(count);
+  for (int t = 0; t < count; ++t) {
+    const auto& [i, j, k] = mesh.triangles[t];
+    const Vec3 &a = mesh.vertices[i], &b = mesh.vertices[j], &c = mesh.vertices[k];
+    boxes[t] = {a.cwiseMin(b).cwiseMin(c), a.cwiseMax(b).cwiseMax(c)};
+    normals_[t] = (b - a).cross(c - a).normalized();
+    box_ = t == 0 ? boxes[0] : merged(box_, boxes[t]);
+  }
+  tree_.build(boxes);
+  neighbours_ = neighbours(mesh, "mesh");
+  for (const Vec3& v : mesh.vertices) extent_ = std::max(extent_, v.norm());
+
+  std::vector<std::array<int, 2>> edges;
+  for (const auto& t : mesh.triangles) {
+    for (int k = 0; k < 3; ++k) {
+      edges.push_back({t[k], t[(k + 1) % 3]});
+      edges.push_back({t[(k + 1) % 3], t[k]});
+    }
+  }
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  ring_start_.assign(mesh.vertices.size() + 1, 0);
+  for (const auto& e : edges) {
+    ++ring_start_[e[0] + 1];
+    ring_.push_back(e[1]);
+  }
+  for (std::size_t v = 0; v < mesh.vertices.size(); ++v) ring_start_[v + 1] += ring_start_[v];
+}
+
+Vec3 MeshSurface::center(int t) const {
+  const auto& [i, j, k] = mesh_->triangles[t];
+  return (mesh_->vertices[i] + mesh_->vertices[j] + mesh_->vertices[k]) / 3;
+}
+
+Convex MeshSurface::triangle(int t) const {
+  const auto& [i, j, k] = mesh_->triangles[t];
+  const Vec3 o = center(t);
+  return triangle_of(mesh_->vertices[i] - o, mesh_->vertices[j] - o, mesh_->vertices[k] - o);
+}
+
+bool MeshSurface::leaves(int t, const Vec3& weights, const Vec3& n) const {
+  constexpr double at_border = 1e-7;
+  const std::array<int, 3>& corner = mesh_->triangles[t];
+  int inner = -1, inside_count = 0;
+  for (int k = 0; k < 3; ++k) {
+    if (weights[k] > at_border) {
+      inner = k;
+      ++inside_count;
+    }
+  }
+  const auto below = [&](int vertex, const Vec3& p) {
+    const Vec3 d = mesh_->vertices[vertex] - p;
+    return n.dot(d) <= cone_slack * d.norm();
+  };
+  if (inside_count == 3) return n.dot(normals_[t]) > 1 - cone_slack;
+  if (inside_count == 1) {
+    const int v = corner[inner];
+    for (int k = ring_start_[v]; k < ring_start_[v + 1]; ++k) {
+      if (!below(ring_[k], mesh_->vertices[v])) return false;
+    }
+    return true;
+  }
+  for (int k = 0; k < 3; ++k) {
+    if (weights[(k + 2) % 3] > at_border) continue;
+    // On the edge k → k+1: the third corners of both triangles.
+    const Vec3& p = mesh_->vertices[corner[k]];
+    if (!below(corner[(k + 2) % 3], p)) return false;
+    const int beyond = neighbours_[t][k];
+    if (beyond < 0) return true;
+    for (const int v : mesh_->triangles[beyond]) {
+      if (v != corner[k] && v != corner[(k + 1) % 3] && !below(v, p)) return false;
+    }
+    return true;
+  }
+  return false;
+}
+
+// All in the mesh's axes, about the triangle's centre.
+void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const MeshSurface& mesh,
+                                 int t, double reach) {
+  const Convex triangle = mesh.triangle(t);
+  const Vec3 center = mesh.center(t);
+  const Place at_a{in_mesh.x - center, in_mesh.R};
+  const Vec3& face = mesh.normal(t);
+  const double along_face =
+      face.dot(at_a.x - triangle.corners[0]) - extreme(a, -(at_a.R.transpose() * face)) - a.radius;
+  if (along_face > reach) return;
+  const Closest nearest = closest(a, at_a, triangle, {});
+  if (nearest.gap > reach) return;
+
+  Vec3 n = nearest.normal;
+  double gap = nearest.gap;
+  if (n.dot(face) < 1 - 1e-12 && !mesh.leaves(t, weights_in(triangle, nearest.b), n)) {
+    const double depth = std::max(-gap, 0.0);
+    if (-along_face > beside * depth + reach) return;
+    n = face;
+    gap = along_face;
+  }
+  narrow_.collide_along(a, at_a, triangle, {}, n, reach, manifold_);
+  if (manifold_.count == 0) {
+    // The point of A that lies deepest; its foot must be on this triangle, or it is a neighbour's affair.
+    const Vec3 down = at_a.R.transpose() * -n;
+    const Vec3 deepest = at_a.x + at_a.R * support(a, down) - a.radius * n;
+    const Vec3 foot = deepest - gap * n;
+    const bool own = n == nearest.normal;
+    if (!own && !in_triangle(weights_in(triangle, foot), 1e-6)) return;
+    const Vec3 midway = own ? 0.5 * (nearest.a + nearest.b) : 0.5 * (deepest + foot);
+    found_.push_back({{center + midway, n, gap, 0}});
+    return;
+  }
+  const std::array<int, 3>& corner = mesh.mesh().triangles[t];
+  for (int k = 0; k < manifold_.count; ++k) {
+    const ManifoldPoint& p = manifold_.points[k];
+    std::uint32_t feature = p.feature;
+    const int local = static_cast<int>(feature & 3U);
+    if (feature >> 30 == 2) {
+      feature = vertex_of_b(corner[local]);
+    } else if (feature >> 30 == 3) {
+      feature = edges_of_both(static_cast<int>(feature >> 15) & 0x7fff, 3 * t + local);
+    }
+    found_.push_back({{center + p.point, n, p.gap, feature}});
+  }
+}
+
+// Triangles of one floor each bring their points: those with nearly one normal are a manifold together.
+void MeshPhase::reduce(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out) {
+  std::sort(found_.begin(), found_.end(), [](const Found& p, const Found& q) {
+    return p.contact.gap != q.contact.gap ? p.contact.gap < q.contact.gap
+                                          : p.contact.feature < q.contact.feature;
+  });
+  for (Found& f : found_) f.group = -1;
+  for (std::size_t first = 0; first < found_.size(); ++first) {
+    if (found_[first].group >= 0) continue;
+    const Vec3 n = found_[first].contact.normal;
+    candidates_.clear();
+    for (std::size_t k = first; k < found_.size(); ++k) {
+      const SurfacePointContact& c = found_[k].contact;
+      if (found_[k].group >= 0 || c.normal.dot(n) < same_group) continue;
+      found_[k].group = static_cast<int>(first);
+      // The index finds the contact again; the order by gap and name makes it a good tie-breaker too.
+      ManifoldScratch::Candidate q = candidate_at(n, c.point, c.gap, static_cast<std::uint32_t>(k));
+      const bool twin = std::any_of(candidates_.begin(), candidates_.end(), [&](const auto& other) {
+        return (other.x - q.x).squaredNorm() < 1e-12 * size * size;
+      });
+      if (!twin) candidates_.push_back(q);
+    }
+    choose_points(n, 1e-9 * size, candidates_, manifold_);
+    for (int k = 0; k < manifold_.count; ++k) {
+      SurfacePointContact c = found_[manifold_.points[k].feature].contact;
+      c.point = at_mesh.x + at_mesh.R * c.point;
+      c.normal = at_mesh.R * c.normal;
+      out.push_back(c);
+    }
+  }
+}
+
+void MeshPhase::collide(const Convex& a, const Place& at_a, const MeshSurface& mesh,
+                        const Place& at_mesh, double reach, std::vector<SurfacePointContact>& out) {
+  out.clear();
+  const Place local{at_mesh.R.transpose() * (at_a.x - at_mesh.x), at_mesh.R.transpose() * at_a.R};
+  triangles_.clear();
+  mesh.tree().for_overlaps(inflated(bounds(a, local.R, local.x), reach),
+                           [&](int t) { triangles_.push_back(t); });
+  std::sort(triangles_.begin(), triangles_.end());
+  found_.clear();
+  for (const int t : triangles_) against_triangle(a, local, mesh, t, reach);
+  reduce(a.extent, at_mesh, out);
+}
+
+void MeshPhase::collide_half_space(const MeshSurface& mesh, const Place& at, const Vec3& n,
+                                   double offset, double reach, Manifold& out) {
+  candidates_.clear();
+  const std::vector<Vec3>& vertices = mesh.mesh().vertices;
+  for (int k = 0; k < static_cast<int>(vertices.size()); ++k) {
+    const Vec3 x = at.R * vertices[k];
+    const double gap = n.dot(at.x + x) - offset;
+    if (gap <= reach) {
+      candidates_.push_back(candidate_at(n, x - 0.5 * gap * n, gap, vertex_of_a(k)));
+    }
+  }
+  choose_points(n, 1e-9 * mesh.extent(), candidates_, out);
+  for (int k = 0; k < out.count; ++k) out.points[k].point += at.x;
+}
+
+void MeshPhase::collide(const MeshSurface& a, const Place& at_a, const MeshSurface& b,
+                        const Place& at_b, double reach, std::vector<SurfacePointContact>& out) {
+  out.clear();
+  const Place local{at_b.R.transpose() * (at_a.x - at_b.x), at_b.R.transpose() * at_a.R};
+  found_.clear();
+  const int count = static_cast<int>(a.mesh().triangles.size());
+  for (int s = 0; s < count; ++s) {
+    const Convex solid = a.triangle(s);
+    triangles_.clear();
+    b.tree().for_overlaps(inflated(bounds(solid, local.R, local.x), reach),
+                          [&](int t) { triangles_.push_back(t); });
+    std::sort(triangles_.begin(), triangles_.end());
+    for (const int t : triangles_) against_triangle(solid, local, b, t, reach);
+  }
+  reduce(std::min(a.extent(), b.extent()), at_b, out);
+}
+
+}  // namespace urto
