@@ -139,6 +139,7 @@ TEST_F(RunCommand, InterruptedAndResumedHasTheBitsOfAWholeRun) {
   {
     const ResultReader r(path("cut/result.h5"));
     EXPECT_EQ(r.text("/run/status"), "interrupted");
+    EXPECT_TRUE(says(contents(path("cut/report.html")), "The run was interrupted at t = "));
     ASSERT_GT(r.counts().steps, 0);
     ASSERT_LT(r.counts().steps, 60'000) << "interrupted too late to tell anything";
   }
