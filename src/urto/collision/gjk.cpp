@@ -205,13 +205,17 @@ double separation(const ConvexPair& pair, const Vec3& n) {
 
 namespace {
 
-// Nearly touching, v is left with few digits. Where W's nearest part is flat (a face, or two edges that cross) the polytope knows its normal exactly.
+// Nearly touching, v is left with few digits, and round parts converge slowly. The separation along v/|v| tells: if it lacks something, the polytope, which does not need v, may know better.
 Nearest sharpened(const ConvexPair& pair, const Nearest& found, double size) {
-  if (found.distance > 1e-6 * size) return found;
-  const Nearest flat = expand_polytope(pair);
-  if (flat.distance < found.distance - 1e-10 * size) return found;
+  const double slack = 1e-10 * size;
+  if (found.distance > 1e-3 * size) return found;
+  const double certain = separation(pair, found.normal);
+  if (certain >= found.distance - slack) return found;
+  const Nearest other = expand_polytope(pair);
+  if (other.distance <= certain) return found;
+  if (other.distance < found.distance - slack) return other;
   Nearest out = found;
-  out.normal = flat.normal;
+  out.normal = other.normal;
   return out;
 }
 

@@ -51,6 +51,8 @@ class Region {
   Vec3 from_center(const Vec2& x) const {
     return frame_.col(1) * x[0] + frame_.col(2) * x[1] + frame_.col(0) * height(x) - f_.center;
   }
+  // Along the plane of the feature as x moves along axis k.
+  Vec3 tangent(int k) const { return frame_.col(k + 1) + frame_.col(0) * slope_[k]; }
   double radius() const { return f_.radius; }
   Vec2 center() const { return flat(f_.center); }
 
@@ -172,6 +174,24 @@ void polygon_disc(const Collector& c, bool a_is_disc, double tolerance) {
   }
 }
 
+// Moves x to where |x − center| = radius for both discs, each in its own plane.
+bool on_both_rims(const Region& a, const Region& b, Vec2& x) {
+  const double size = a.radius() + b.radius();
+  for (int k = 0; k < 8; ++k) {
+    const Vec3 da = a.from_center(x), db = b.from_center(x);
+    const Vec2 f(da.squaredNorm() - a.radius() * a.radius(),
+                 db.squaredNorm() - b.radius() * b.radius());
+    if (f.norm() <= 1e-12 * size * size) return true;
+    Eigen::Matrix2d J;
+    J << 2 * da.dot(a.tangent(0)), 2 * da.dot(a.tangent(1)), 2 * db.dot(b.tangent(0)),
+        2 * db.dot(b.tangent(1));
+    const Vec2 step = J.inverse() * f;
+    if (!(step.norm() < size)) return false;
+    x -= step;
+  }
+  return false;
+}
+
 void disc_disc(const Collector& c, double tolerance) {
   for (int k = 0; k < c.a.count(); ++k) {
     if (inside_disc(c.b, c.a.at(k), tolerance)) c.add(c.a.at(k), vertex_of_a(c.a.name(k)));
@@ -179,15 +199,17 @@ void disc_disc(const Collector& c, double tolerance) {
   for (int k = 0; k < c.b.count(); ++k) {
     if (inside_disc(c.a, c.b.at(k), tolerance)) c.add(c.b.at(k), vertex_of_b(c.b.name(k)));
   }
-  // Both hardly lean, so circles do for where their rims cross; the gaps there are those of the discs.
+  // Both lean a little: where circles would cross, Newton's method finds where the rims do.
   const Vec2 d = c.b.center() - c.a.center();
   const double length = d.norm(), ra = c.a.radius(), rb = c.b.radius();
   if (length <= std::abs(ra - rb) || length >= ra + rb || length == 0) return;
   const double along = (length * length + ra * ra - rb * rb) / (2 * length);
   const double across = std::sqrt(std::max(0.0, ra * ra - along * along));
   const Vec2 u = d / length, w(-u[1], u[0]);
-  c.add(c.a.center() + along * u + across * w, edges_of_both(1, 0));
-  c.add(c.a.center() + along * u - across * w, edges_of_both(2, 0));
+  for (const double side : {1.0, -1.0}) {
+    Vec2 x = c.a.center() + along * u + side * across * w;
+    if (on_both_rims(c.a, c.b, x)) c.add(x, edges_of_both(side > 0 ? 1 : 2, 0));
+  }
 }
 
 void segment_face(const Collector& c, bool a_is_segment, double tolerance) {
