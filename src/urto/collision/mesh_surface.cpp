@@ -9,7 +9,8 @@
 namespace urto {
 namespace {
 
-constexpr double cone_slack = 1e-6;  // sine by which a normal may leave a surface's normal cone
+constexpr double cone_slack =
+    1e-4;  // sine by which a normal may leave a surface's normal cone: round solids are met with such an error
 constexpr double same_group =
     0.995;  // cosine: contacts whose normals lean less are reduced together
 // A solid that has a triangle inside it and would have to be pushed this much farther along a normal of the surface than out of the triangle's way lies beside it.
@@ -167,6 +168,11 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     n = face;
     gap = along_face;
   } else if (!mesh.leaves(t, weights_in(triangle, nearest.b), n)) {
+    // Apart, a neighbour is nearer and says so itself, unless rounding hid it.
+    if (nearest.gap > exact * a.extent && !lenient) {
+      refused_ = true;
+      return;
+    }
     gap = along_face;
     n = face;
     mesh.try_edges(a, at_a, t, triangle, n, gap);
