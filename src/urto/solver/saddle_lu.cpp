@@ -79,6 +79,8 @@ void SaddleLu::solve(const Vector& rhs, Vector& x) {
     correction_ = sparse_lu_.solve(residual_);
   }
   x += correction_;
+  const double size = rhs.norm();
+  relative_residual_ = size > 0 ? residual_.norm() / size : 0;
 }
 
 }  // namespace urto

@@ -35,6 +35,8 @@ class SaddleLu {
   bool factorize();
   void solve(const Vector& rhs, Vector& x);
   int size() const { return size_; }
+  /// ‖A x − rhs‖ / ‖rhs‖ of the last solution before its refinement.
+  double residual() const { return relative_residual_; }
 
  private:
   struct Shift {
@@ -53,6 +55,7 @@ class SaddleLu {
   std::vector<int> pattern_ = {};  ///< column starts and rows the sparse analysis belongs to
   Eigen::SparseLU<SparseMatrix, Eigen::COLAMDOrdering<int>> sparse_lu_;
   Vector residual_, correction_, diagonal_;
+  double relative_residual_ = 0;
 };
 
 }  // namespace urto

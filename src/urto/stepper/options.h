@@ -40,7 +40,7 @@ struct StepperOptions {
   double newton_tolerance = 1e-9;
   int newton_iterations = 20;       ///< then the step is cut
   bool geometric_stiffness = true;  ///< (Jᵀλ)_q in Newton's matrix: fewer iterations, dearer ones
-  bool reuse_factor = true;  ///< keep Newton's matrix while it contracts fast (modified Newton)
+  bool reuse_factor = true;  ///< keep Newton's matrix within a step while it contracts fast (modified Newton)
   /// Hold the velocities on the joints too, with a second set of multipliers (Gear, Gupta and Leimkuhler 1985: index 2).
   bool velocity_constraints = false;
   /// ω [1/s] of Baumgarte's g̈ + 2ω ġ + ω² g = 0 in the explicit steppers; 0 lets the joints drift.

@@ -31,6 +31,7 @@ bool ExplicitStepper::advance(Point& p, double h, Work& work) {
   // At the new state: what is reported now, and the first stage of the next step.
   accelerations(p.state, p.a, p.lambda, true);
   p.a_true = p.a;
+  work.residual = linear_residual();
   ++work.factorizations;
   return true;
 }

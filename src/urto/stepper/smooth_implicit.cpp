@@ -215,7 +215,6 @@ bool ImplicitStepper::factorize(double h, Work& work) {
   add_constraint_rows(h);
   if (options_.velocity_constraints) add_velocity_constraints(h);
   ++work.factorizations;
-  factor_step_ = h;
   return factor_.factorize();
 }
 
@@ -230,19 +229,14 @@ void ImplicitStepper::correct() {
 }
 
 // What the rounding of positions does to an acceleration: below it Newton only stirs.
-double ImplicitStepper::rounding(double h) const {
+double ImplicitStepper::rounding(const Point& p, double h) const {
   constexpr double eps = std::numeric_limits<double>::epsilon();
-  return 8 * eps * (1 + largest(trial_state_.q)) / (h * h * scheme_.b1);
+  return 8 * eps * (1 + largest(p.state.q)) / (h * h * scheme_.b1);
 }
 
 double ImplicitStepper::relative_residual() const {
   const double r = rhs_.head(system_.nv()).norm();
   return r > 0 ? r / (force_.norm() + reaction_.norm() + inertia_.norm()) : 0;
-}
-
-bool ImplicitStepper::give_up() {
-  factor_step_ = 0;  // the next attempt begins with a matrix of its own
-  return false;
 }
 
 bool ImplicitStepper::advance(Point& p, double h, Work& work) {
@@ -265,14 +259,14 @@ bool ImplicitStepper::advance(Point& p, double h, Work& work) {
   double last = 0;
   double left = std::numeric_limits<double>::infinity();  // the correction still to come
   bool contracts = true;
-  for (int k = 0; left > options_.newton_tolerance * scale && left > rounding(h); ++k) {
-    const bool keep = options_.reuse_factor && contracts && factor_step_ == h &&
-                      factor_.size() == static_cast<int>(rhs_.size());
-    if (k == options_.newton_iterations || (!keep && !factorize(h, work))) return give_up();
+  for (int k = 0; left > options_.newton_tolerance * scale && left > rounding(p, h); ++k) {
+    // Within a step only: a factor of an earlier step would not be there after a checkpoint, and the bits would differ.
+    const bool keep = options_.reuse_factor && k > 0 && contracts;
+    if (k == options_.newton_iterations || (!keep && !factorize(h, work))) return false;
     correct();
     ++work.iterations;
     const double size = largest(solution_.head(system_.nv()));
-    if (!std::isfinite(size)) return give_up();
+    if (!std::isfinite(size)) return false;
     place(p, h);
     scale = evaluate(h);
     // Without a measured rate a correction promises no more than itself.
@@ -281,7 +275,7 @@ bool ImplicitStepper::advance(Point& p, double h, Work& work) {
     contracts = k == 0 || rate < 0.1;
     last = size;
   }
-  if (!trial_state_.q.allFinite()) return give_up();
+  if (!trial_state_.q.allFinite()) return false;
   const double moved = largest(increment_);
   const double correction = left * h * h * s.b1;
   // With springs so stiff that rounding of positions is a force, the equation of motion cannot hold to better than that.

@@ -39,13 +39,11 @@ class ImplicitStepper final : public SmoothStepper {
   void add_constraint_rows(double h);
   void add_velocity_constraints(double h);
   void correct();
-  bool give_up();
-  double rounding(double h) const;
+  double rounding(const Point& p, double h) const;
   double relative_residual() const;
 
   ImplicitScheme scheme_;
   SaddleLu factor_;
-  double factor_step_ = 0;  ///< h the factor belongs to, 0: none
   ForceTangents tangents_;
   BlockDiagonal tangent_;  ///< T
   State trial_state_;

@@ -85,6 +85,7 @@ bool LinearisedStepper::advance(Point& p, double h, Work& work) {
   if (!factor_.factorize()) return false;
   factor_.solve(rhs_, solution_);
   if (!solution_.allFinite()) return false;
+  work.residual = factor_.residual();
   p.lambda = -solution_.tail(rows_.rows()) / h;
   increment_ = trapezoidal_ ? Vector(0.5 * h * (p.state.v + solution_.head(n)))
                             : Vector(h * solution_.head(n));

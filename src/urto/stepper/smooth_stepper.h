@@ -47,6 +47,8 @@ class SmoothStepper : public Stepper {
   /// Takes one step of h; leaves rows_ at the new state. False if it cannot: the point is then of no use.
   virtual bool advance(Point& p, double h, Work& work) = 0;
 
+  /// Of the last `accelerations`.
+  double linear_residual() const { return plain_.residual(); }
   void measure_rows(const State& state, bool accelerations = false);
   /// Rows of a Jacobian, and their transpose above, at `first` of a matrix that has H in front of them.
   void add_rows(SaddleLu& matrix, int first) const;
