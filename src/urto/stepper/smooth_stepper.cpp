@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/stepper/one_sided.h"
 
 namespace urto {
 namespace {
@@ -22,7 +23,10 @@ constexpr int most_cuts = 12;  ///< of one step: to a four-thousandth
 }  // namespace
 
 SmoothStepper::SmoothStepper(System& system, const SimulationOptions& options)
-    : system_(system), options_(options.stepper), tolerance_(options.solver.tolerance) {}
+    : system_(system),
+      options_(options.stepper),
+      tolerance_(options.solver.tolerance),
+      who_(fmt::format("stepper '{}'", options.stepper.name)) {}
 
 void SmoothStepper::measure_rows(const State& state, bool accelerations) {
   system_.interactions(
@@ -166,17 +170,7 @@ std::array<double, 2> SmoothStepper::powers(const State& state) {
 
 // Contacts are sought at every accepted state, so that none is passed through unseen for longer than a step.
 void SmoothStepper::refuse_contact(const State& state) {
-  if (!system_.may_be_one_sided()) return;
-  system_.interactions(state, {}, all_);
-  for (int i = 0; i < all_.blocks(); ++i) {
-    const Law& law = all_.laws[i];
-    if (law.kind == LawKind::equality) continue;
-    if (law.kind != LawKind::box && all_.g[all_.J.row_start[i]] > 0) continue;
-    throw InputError(
-        fmt::format("stepper '{}'", options_.name),
-        fmt::format("{} acting at t = {:.9g} s", system_.describe(all_.origins[i]), state.t),
-        "no contact, limit or dry friction at work: the stepper 'dvi' treats them");
-  }
+  refuse_one_sided(system_, state, who_, all_);
 }
 
 void SmoothStepper::recall(const State& state, const StepMemory& memory, StepReport& report) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 
 #include "urto/solver/saddle_lu.h"
 #include "urto/stepper/options.h"
@@ -76,6 +77,7 @@ class SmoothStepper : public Stepper {
   double joint_energy() const;
   double joint_error() const;
 
+  std::string who_;  ///< in messages
   Point trial_;
   Vector impulses_;
   Interactions all_;
