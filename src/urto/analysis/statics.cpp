@@ -31,7 +31,7 @@ class Equilibrium {
   StaticsReport find() {
     const State start = state_;
     measure();
-    solve(1e12);  // reactions of the start: nothing moves
+    hold();
     const Vector unbalanced = force_ + reaction(lambda_);
     for (int k = 1; k <= options_.load_steps; ++k) {
       held_back_ = (1 - static_cast<double>(k) / options_.load_steps) * unbalanced;
@@ -58,8 +58,9 @@ class Equilibrium {
   /// A speed motor at rest holds nothing.
   static bool idle(const Law& law) { return law.on_velocity; }
 
-  void add_matrix(double tau);
+  void add_matrix(double tau, bool stiff = true);
   void solve(double tau);
+  void hold();
   double joint_error() const;
   double residual();
   bool balance();
@@ -79,7 +80,7 @@ class Equilibrium {
   StaticsReport report_;
 };
 
-void Equilibrium::add_matrix(double tau) {
+void Equilibrium::add_matrix(double tau, bool stiff) {
   const int n = system_.nv();
   factor_.start(n, n + rows_.rows());
   for (int k = 0; k < mass_.blocks(); ++k) {
@@ -89,8 +90,11 @@ void Equilibrium::add_matrix(double tau) {
         factor_.add(mass_.start[k] + r, mass_.start[k] + c, tau * block(r, c));
     }
   }
-  system_.tangents(state_, Tangent::exact, tangents_);
-  system_.geometric_stiffness(state_, rows_, lambda_, tangents_);
+  tangents_.clear();
+  if (stiff) {
+    system_.tangents(state_, Tangent::exact, tangents_);
+    system_.geometric_stiffness(state_, rows_, lambda_, tangents_);
+  }
   for (const ForceTangents::Block& block : tangents_.blocks) {
     for (int c = 0; c < std::min(6, n - block.column); ++c) {
       for (int r = 0; r < std::min(6, n - block.row); ++r)
@@ -123,13 +127,30 @@ void Equilibrium::add_matrix(double tau) {
   }
 }
 
+// Reactions of the start: those with which it would begin to move.
+void Equilibrium::hold() {
+  const int n = system_.nv();
+  add_matrix(1, false);
+  rhs_.setZero(n + rows_.rows());
+  rhs_.head(n) = force_;
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    if (!soft(rows_.laws[i])) continue;
+    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) rhs_[n + r] = -rows_.g[r];
+  }
+  if (!factor_.factorize())
+    throw InputError("statics", "a mass matrix that is singular or not a number",
+                     "positive masses");
+  factor_.solve(rhs_, solution_);
+  lambda_ = -solution_.tail(rows_.rows());
+}
+
 // Fills step_ and next_lambda_. Soft rows: J δq + λ/k = −g.
 void Equilibrium::solve(double tau) {
   const int n = system_.nv();
   add_matrix(tau);
   rhs_.setZero(n + rows_.rows());
   rhs_.head(n) = force_;
-  if (held_back_.size() == n) rhs_.head(n) -= held_back_;
+  rhs_.head(n) -= held_back_;
   for (int i = 0; i < rows_.blocks(); ++i) {
     if (idle(rows_.laws[i])) continue;
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) rhs_[n + r] = -rows_.g[r];
@@ -140,7 +161,6 @@ void Equilibrium::solve(double tau) {
   factor_.solve(rhs_, solution_);
   step_ = solution_.head(n);
   next_lambda_ = -solution_.tail(rows_.rows());
-  if (held_back_.size() != n) lambda_ = next_lambda_;
 }
 
 double Equilibrium::joint_error() const {
@@ -156,8 +176,7 @@ double Equilibrium::joint_error() const {
 // Of state_ and lambda_, which it measures anew: forces relative to what pulls on the system. Soft rows count by the force they ought to have.
 double Equilibrium::residual() {
   measure();
-  Vector r = force_;
-  if (held_back_.size() == r.size()) r -= held_back_;
+  const Vector r = force_ - held_back_;
   const Vector reactions = reaction(lambda_);
   double error = largest(r + reactions);
   // Springs alone balance to nothing: what pulled at the start stays the measure.
