@@ -139,6 +139,7 @@ TEST_F(RunCommand, InterruptedAndResumedHasTheBitsOfAWholeRun) {
   {
     const ResultReader r(path("cut/result.h5"));
     EXPECT_EQ(r.text("/run/status"), "interrupted");
+    EXPECT_TRUE(says(contents(path("cut/report.html")), "The run was interrupted at t = "));
     ASSERT_GT(r.counts().steps, 0);
     ASSERT_LT(r.counts().steps, 60'000) << "interrupted too late to tell anything";
   }
@@ -188,8 +189,7 @@ TEST_F(RunCommand, BadInputExitsWith2AndWritesNothing) {
   std::ofstream(path("bad.json")) << R"({"urto": 1, "bodies": [{"name": "a", "mass": -1}]})";
   std::ofstream(path("text.json")) << "not a scene";
   std::ofstream(path("shapes.json")) << R"({"urto": 1, "bodies": [
-    {"name": "a", "density": 1, "shapes": [{"kind": "box", "size": [1, 1, 1]}]},
-    {"name": "b", "density": 1, "shapes": [{"kind": "cone", "radius": 1, "height": 1}]}]})";
+    {"name": "a", "density": 1, "shapes": [{"kind": "hull", "points": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]}]}]})";
   for (const char* name : {"bad.json", "text.json", "missing.json", "shapes.json"}) {
     const Output o = run(std::string("run ") + name + " -o results");
     EXPECT_EQ(o.code, 2) << name;

@@ -89,7 +89,8 @@ TEST(Manifold, EightCornersAreReducedToFourThatHoldTheBox) {
   ASSERT_EQ(m.count, 4);
   const double rho = 1 / std::cos(M_PI / 8);
   EXPECT_GT(area(m), 1.8 * rho * rho);
-  EXPECT_EQ(names(m).size(), std::set<std::uint32_t>(names(m).begin(), names(m).end()).size());
+  const auto all = names(m);
+  EXPECT_EQ(std::set<std::uint32_t>(all.begin(), all.end()).size(), 4U);
 }
 
 TEST(Manifold, NamesStayWhileABoxSettles) {
@@ -229,7 +230,8 @@ TEST(Manifold, TheNearestPointIsAmongThem) {
     ASSERT_GT(m.count, 0) << k;
     double least = 1e300;
     for (int j = 0; j < m.count; ++j) least = std::min(least, m.points[j].gap);
-    ASSERT_NEAR(least, c.gap, 1e-6 * p.size()) << k;
+    // Names are kept for corners up to 1e-6 of the size outside a face; where both lean, heights differ by as much again.
+    ASSERT_NEAR(least, c.gap, 1e-5 * p.size()) << k;
     ASSERT_NEAR(m.normal.norm(), 1, 1e-12);
   }
 }

@@ -53,9 +53,13 @@ TEST_P(PairOf, GapIsProvenByPointsAndPlanes) {
     const Closest c = closest(p.a, p.at_a, p.b, p.at_b);
     const double tolerance = (is_closed_form(p) ? 1e-9 : 1e-6) * p.size();
     ASSERT_NEAR(c.normal.norm(), 1, 1e-12) << k;
-    // Below: no direction shows more; above: these points are that near.
-    ASSERT_NEAR(separation_along(p, c.normal), c.gap, tolerance) << k;
-    if (c.gap > 0) {
+    // Below: no direction shows more; above: these points are that near. The direction between points as near as that carries the rounding of their coordinates.
+    const double cores = std::abs(c.gap + p.a.radius + p.b.radius);
+    const double rounding = cores > 0 ? 1e-15 * p.size() * p.size() / cores : 0;
+    ASSERT_NEAR(separation_along(p, c.normal), c.gap,
+                tolerance + std::min(rounding, 1e-7 * p.size()))
+        << k;
+    if (c.gap > 1e-6 * p.size()) {
       ASSERT_NEAR((c.a - c.b).norm(), c.gap, tolerance) << k;
     } else {
       for (int d = 0; d < 10; ++d) {

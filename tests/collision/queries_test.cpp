@@ -70,7 +70,7 @@ TEST(Queries, RaysHitWhatIsFirst) {
   const auto from_above = q.cast_ray({0.3, 0, 10}, {0, 0, -2}, 100);
   ASSERT_TRUE(from_above);
   EXPECT_EQ(from_above->body, ball);
-  EXPECT_NEAR(from_above->distance, 6 - 0.4, 1e-12);
+  EXPECT_NEAR(from_above->distance, 6 - 0.4, 1e-10);
   EXPECT_LT((from_above->normal - Vec3(0.6, 0, 0.8)).norm(), 1e-9);
   const auto beside = q.cast_ray({0.45, 0.45, 3}, {0, 0, -1}, 100);
   ASSERT_TRUE(beside);

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <hdf5.h>
 
 #include "io/result_samples.h"
 #include "urto/error.h"
 #include "urto/io/drawn_model.h"
 #include "urto/io/page_data.h"
+#include "urto/io/surface.h"
 
 namespace urto {
 namespace {
@@ -244,37 +244,41 @@ TEST_F(ResultPage, PlanesOfATrayCutEachOther) {
 }
 
 TEST_F(ResultPage, MeshesComeFromTheResult) {
-  samples::write_run(path("r.h5"), samples::busy_scene);
-  {
-    const hid_t file = H5Fopen(path("r.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
-    ASSERT_GE(file, 0);
-    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
-    H5Pset_create_intermediate_group(links, 1);
-    const auto write = [&](const char* place, hid_t type, std::vector<hsize_t> dims,
-                           const void* data) {
-      const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
-      const hid_t set = H5Dcreate2(file, place, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
-      EXPECT_GE(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), 0);
-      H5Dclose(set);
-      H5Sclose(space);
-    };
-    const std::vector<double> vertices{0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
-    const std::vector<int> triangles{0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3}, geometry{-1, 0};
-    write("/model/meshes/0/vertices", H5T_NATIVE_DOUBLE, {4, 3}, vertices.data());
-    write("/model/meshes/0/triangles", H5T_NATIVE_INT, {4, 3}, triangles.data());
-    write("/model/shapes/geometry", H5T_NATIVE_INT, {2}, geometry.data());
-    H5Pclose(links);
-    H5Fclose(file);
-  }
+  const char* text = R"({"urto": 1,
+    "meshes": {"wedge": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+                         "triangles": [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]}},
+    "bodies": [
+      {"name": "ground", "kind": "fixed", "shapes": [
+        {"kind": "height-field", "spacing": 0.5, "heights": [[0, 0.1, 0], [0.1, 0.3, 0.1], [0, 0.1, 0]]},
+        {"kind": "mesh", "mesh": "wedge", "position": [3, 0, 0]}, {"kind": "half-space", "position": [0, 0, -1]}]},
+      {"name": "stone", "position": [0, 0, 2], "density": 1000, "shapes": [
+        {"kind": "hull", "points": [[0, 0, 0], [0.2, 0, 0], [0, 0.3, 0], [0, 0, 0.2], [0.2, 0.3, 0.1]]}]}],
+    "simulation": {"duration": 0.01, "step": 0.001}})";
+  const Scene scene = parse_scene(text, "test");
+  samples::write_run(path("r.h5"), text);
   const ResultReader r(path("r.h5"));
   const DrawnModel model = read_drawn_model(r);
-  EXPECT_EQ(model.shapes[1].geometry, 0);
-  ASSERT_EQ(model.meshes.size(), 2u) << "the mesh and the floor";
-  EXPECT_EQ(model.meshes[0].vertices[3], Vec3(0, 0, 1));
-  EXPECT_EQ(model.meshes[0].triangles[1], (std::array<int, 3>{0, 1, 3}));
   const PageData page = page_data(r, {});
-  EXPECT_EQ(array<int>(page, page.json["model"]["meshes"][0]["triangles"]).size(), 12u);
-  EXPECT_EQ(page.json["model"]["shapes"][1]["mesh"], 0);
+  ASSERT_EQ(model.shapes.size(), scene.model.shapes.size());
+  EXPECT_EQ(model.meshes.size(), scene.model.meshes.size() + 1) << "and a piece of the plane";
+  int meshes = 0;
+  for (std::size_t k = 0; k < model.shapes.size(); ++k) {
+    const Shape& shape = scene.model.shapes[k];
+    EXPECT_EQ(model.shapes[k].kind, shape.kind);
+    EXPECT_EQ(page.json["model"]["shapes"][k]["mesh"], model.shapes[k].geometry);
+    if (shape.geometry < 0) continue;
+    ++meshes;
+    ASSERT_EQ(model.shapes[k].geometry, shape.geometry);
+    const TriangleMesh& drawn = model.meshes[shape.geometry];
+    EXPECT_EQ(drawn.vertices, scene.model.meshes[shape.geometry].vertices);
+    EXPECT_EQ(drawn.triangles, scene.model.meshes[shape.geometry].triangles);
+    const json& in_page = page.json["model"]["meshes"][shape.geometry];
+    EXPECT_EQ(array<int>(page, in_page["triangles"]).size(), 3 * drawn.triangles.size());
+    EXPECT_EQ(array<float>(page, in_page["vertices"]).size(), 3 * drawn.vertices.size());
+    EXPECT_FALSE(surface_of(model.shapes[k], model).triangles.empty())
+        << "drawn by VTK and glTF too";
+  }
+  EXPECT_EQ(meshes, 3);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
-function power(exponent) {
+export function power(exponent) {
   const digits = [...String(Math.abs(exponent))].map((d) => superscripts[+d]).join('');
   return `10${exponent < 0 ? '⁻' : ''}${digits}`;
 }

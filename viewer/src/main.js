@@ -26,7 +26,7 @@ function stepPlots(data) {
   return [
     energies,
     card('Energy balance', 'where it went since the start', 'energy [J]', [['energy/supplied', 'supplied'], ['energy/friction', 'friction'], ['energy/impact', 'impact'], ['energy/damping', 'damping'], ['energy/numerical', 'numerical']]),
-    card('Certificates', 'residuals of every step, measured by code the solver does not share', 'residual [–]', [['residual', 'worst'], ['natural_map', 'natural map'], ['scaled', 'scaled'], ['momentum', 'momentum']],
+    card('Certificates', 'of every step, by code the solver does not share', 'residual [–]', [['residual', 'worst'], ['natural_map', 'natural map'], ['scaled', 'scaled'], ['momentum', 'momentum']],
       { log: true, level: { value: data.settings.tolerance, name: 'tolerance' } }),
     card('Contacts', 'contacts and limits within reach, and those that push', 'number', [['contacts', 'within reach'], ['active', 'active']]),
     card('Iterations', 'how the steps were solved', 'number', [['sweeps', 'sweeps'], ['iterations', 'iterations'], ['islands', 'islands'], ['handed_on', 'islands handed on']]),

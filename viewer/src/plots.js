@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { css } from './colours.js';
 import { locate } from './data.js';
-import { el, number } from './format.js';
+import { el, number, power } from './format.js';
 
 const plots = new Set();
 let player = null;
@@ -73,7 +73,7 @@ export class Plot {
       scales: { x: { time: false }, y: { distr: log ? 3 : 1, log: 10, range: log ? (_, low, high) => logRange(low, high, level?.value, this.options.decades) : (_, low, high) => linearRange(low, high) } },
       axes: [
         { ...axis, label: 'time [s]', size: 30, values: (_, ticks) => ticks.map((x) => number(x)) },
-        { ...axis, label: unit, size: 58, space: 34, ...(log ? { splits: powers, filter: (_, ticks) => ticks } : {}), values: (_, ticks) => ticks.map((x) => (x === null ? '' : number(x))) },
+        { ...axis, label: unit, size: 58, space: 34, ...(log ? { splits: powers, filter: (_, ticks) => ticks } : {}), values: (_, ticks) => (log ? powerLabels(ticks) : ticks.map((x) => number(x))) },
       ],
       series: [
         {},
@@ -157,6 +157,12 @@ function logRange(low, high, level, decades = 16) {
   if (level) top = Math.max(top, Math.ceil(Math.log10(level) + 0.3));  // room for its name
   if (top - bottom < 2) bottom = top - 2;
   return [10 ** bottom, 10 ** top];
+}
+
+/// Plain numbers, unless some of them need powers.
+function powerLabels(ticks) {
+  const plain = ticks.every((x) => x >= 1e-3 && x <= 1e4);
+  return ticks.map((x) => (plain ? String(+x.toPrecision(1)) : power(Math.round(Math.log10(x)))));
 }
 
 /// Whole powers of ten, five to eight of them.

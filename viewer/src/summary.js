@@ -62,9 +62,9 @@ export function tiles(data) {
   const energy = s.energy;
   return el('section.tiles',
     model,
-    tile('Simulated', `${number(s.time)} s`, `of ${number(o.duration)} s in ${integer(s.steps)} steps${s.rejected > 0 ? `, ${integer(s.rejected)} rejected` : ''}`, s.status === 'failed' ? 'bad' : ''),
+    tile('Simulated', `${number(s.time)} s`, `of ${number(o.duration)} s in ${integer(s.steps)} ${s.steps === 1 ? 'step' : 'steps'}${s.rejected > 0 ? `, ${integer(s.rejected)} rejected` : ''}`, s.status === 'failed' ? 'bad' : ''),
     tile('Wall time', seconds(s.wall_seconds), s.wall_seconds > 0 ? `${number(s.time / s.wall_seconds, 3)} × real time, ${seconds(s.wall_seconds / Math.max(s.steps, 1))} a step` : null),
-    tile('Worst residual', number(s.worst_residual, 4), `${s.missed > 0 ? `${integer(s.missed)} of ${integer(s.steps)} steps missed` : 'tolerance'} ${number(o.tolerance, 2)}`, s.missed > 0 ? 'bad' : 'good'),
+    tile('Worst residual', number(s.worst_residual, 4), `${s.missed > 0 ? `${integer(s.missed)} of ${integer(s.steps)} missed` : 'tolerance'} ${number(o.tolerance, 2)}`, s.missed > 0 ? 'bad' : 'good'),
     s.most_contacts > 0 ? tile('Contacts', `≤ ${integer(s.most_contacts)}`, `deepest penetration ${number(s.worst_penetration, 3)} m`) : null,
     data.model.joints.length ? tile('Joint error', number(s.worst_joint_error, 3), 'm, rad; the worst of all steps') : null,
     energy ? tile('Energy', `${number(energy.kinetic + energy.potential)} J`, `${number(s.start_energy)} J at the start, numerical ${number(energy.numerical, 3)} J`) : null,

@@ -76,7 +76,7 @@ void set_segment(const Vec3& a, const Vec3& b, int id_a, int id_b, const Vec3& s
 void set_disc(double radius, double z, double normal_z, const Vec3& d, double sweep, Feature& out) {
   out.kind = Feature::Kind::disc;
   out.normal = {0, 0, normal_z};
-  out.center = {0, 0, z + normal_z * sweep};
+  out.center = Vec3(0, 0, z) + sweep * d;
   out.radius = radius;
   out.count = rim_points;
   // On a disc that leans, the first rim point is the extreme one; on a flat one that point is noise.
@@ -110,7 +110,7 @@ void box_feature(const Convex& c, const Vec3& d, Feature& out) {
       v[i] = (q == 1 || q == 2 ? 1 : -1) * c.size[i];
       v[j] = side * (q >= 2 ? 1 : -1) * c.size[j];
       out.id[q] = corner_id(v);
-      out.vertex[q] = v + c.radius * out.normal;
+      out.vertex[q] = v + c.radius * d;
     }
   } else if (size[thin] < edge_sine) {
     Vec3 a = corner, b = corner;
@@ -161,7 +161,7 @@ void polytope_feature(const Convex& c, const Vec3& d, Feature& out) {
     for (int k = 0; k < out.count; ++k) {
       const int at = size <= Feature::capacity ? k : k * size / Feature::capacity;
       out.id[k] = loop[at];
-      out.vertex[k] = p.vertices[out.id[k]] + c.radius * out.normal;
+      out.vertex[k] = p.vertices[out.id[k]] + c.radius * d;
     }
     return;
   }
@@ -193,7 +193,7 @@ void triangle_feature(const Convex& c, const Vec3& d, Feature& out) {
     out.count = 3;
     for (int k = 0; k < 3; ++k) {
       out.id[k] = front ? k : 2 - k;
-      out.vertex[k] = c.corners[out.id[k]] + c.radius * out.normal;
+      out.vertex[k] = c.corners[out.id[k]] + c.radius * d;
     }
     return;
   }

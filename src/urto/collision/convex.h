@@ -50,7 +50,7 @@ double extreme(const Convex& c, const Vec3& d);
 /// Of the swept solid placed at x with axes R.
 Aabb bounds(const Convex& c, const Mat3& R, const Vec3& x);
 
-/// What a solid shows in a direction: the face, edge or point there, of the swept solid. Vertices of polygons and rim points of discs turn counter-clockwise about the outward normal.
+/// What a solid shows in a direction: the face, edge or point of the core there, carried out by the sweep along that direction (the points of the swept solid that are extreme in it). Vertices of polygons and rim points of discs turn counter-clockwise about the outward normal.
 struct Feature {
   enum class Kind : std::uint8_t { point, segment, polygon, disc } kind = Kind::point;
   static constexpr int capacity = 32;

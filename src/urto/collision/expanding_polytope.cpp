@@ -194,20 +194,58 @@ int nearest_facet(const Polyhedron& p) {
   return best;
 }
 
-// Where the normal through the origin meets the facet, carried to both solids.
-void witness(const Polyhedron& p, const std::array<int, 3>& v, Nearest& out) {
-  const MinkowskiPoint &a = p.point[v[0]], &b = p.point[v[1]], &c = p.point[v[2]];
-  const Vec3 ab = b.w - a.w, ac = c.w - a.w;
+// Weights of the facet's corners where the normal through the origin meets its plane.
+Vec3 foot_weights(const Polyhedron& p, const std::array<int, 3>& v) {
+  const Vec3 &a = p.point[v[0]].w, ab = p.point[v[1]].w - a, ac = p.point[v[2]].w - a;
   const double d00 = ab.dot(ab), d01 = ab.dot(ac), d11 = ac.dot(ac);
-  const double d20 = -a.w.dot(ab), d21 = -a.w.dot(ac);
+  const double d20 = -a.dot(ab), d21 = -a.dot(ac);
   const double det = d00 * d11 - d01 * d01;
-  double y = det > 0 ? (d11 * d20 - d01 * d21) / det : 0;
-  double z = det > 0 ? (d00 * d21 - d01 * d20) / det : 0;
-  y = std::clamp(y, 0.0, 1.0);
-  z = std::clamp(z, 0.0, 1.0 - y);
-  const double x = 1 - y - z;
-  out.a = x * a.a + y * b.a + z * c.a;
-  out.b = x * a.b + y * b.b + z * c.b;
+  if (!(det > 0)) return {1, 0, 0};
+  const double y = (d11 * d20 - d01 * d21) / det, z = (d00 * d21 - d01 * d20) / det;
+  return {1 - y - z, y, z};
+}
+
+// The points of both solids under the result. A flat part of W is many facets: the one that holds the foot of the normal.
+void witness(const Polyhedron& p, double size, Nearest& out) {
+  double best = -std::numeric_limits<double>::infinity();
+  for (int f = 0; f < p.facets; ++f) {
+    const Facet& facet = p.facet[f];
+    if (!facet.alive || facet.offset + out.distance > 1e-9 * size ||
+        facet.normal.dot(out.normal) > -1 + 1e-9)
+      continue;
+    Vec3 weights = foot_weights(p, facet.v);
+    if (weights.minCoeff() <= best) continue;
+    best = weights.minCoeff();
+    weights = weights.cwiseMax(0.0);
+    weights /= weights.sum();
+    out.a = out.b = Vec3::Zero();
+    for (int k = 0; k < 3; ++k) {
+      out.a += weights[k] * p.point[facet.v[k]].a;
+      out.b += weights[k] * p.point[facet.v[k]].b;
+    }
+  }
+}
+
+// For what Newton's method cannot finish, ridges between round and ruled parts: the best of directions around, nearer and nearer.
+void climb(const ConvexPair& pair, Nearest& out) {
+  constexpr int around = 8;
+  for (double step = 0.05; step > 1e-9;) {
+    const Vec3 e1 = out.normal.unitOrthogonal(), e2 = out.normal.cross(e1);
+    bool better = false;
+    for (int k = 0; k < around && !better; ++k) {
+      const double angle = 2 * M_PI * k / around + step;
+      const Vec3 n =
+          (out.normal + step * (std::cos(angle) * e1 + std::sin(angle) * e2)).normalized();
+      const MinkowskiPoint q = minkowski_support(pair, -n);
+      if (n.dot(q.w) <= out.distance) continue;
+      better = true;
+      out.normal = n;
+      out.distance = n.dot(q.w);
+      out.a = q.a;
+      out.b = q.b;
+    }
+    if (!better) step *= 0.5;
+  }
 }
 
 // W is nearly a ball about the origin: more directions are nearly alike than the polytope has room for. Each facet that could still be the nearest is
@@ -223,11 +261,11 @@ void polish_all(const ConvexPair& pair, const Polyhedron& p, Nearest& out) {
     if (trial.distance <= out.distance) {
       if (!polish(pair, trial)) continue;
     } else {
-      witness(p, facet.v, trial);
       polish(pair, trial);
     }
     if (trial.distance > out.distance) out = trial;
   }
+  climb(pair, out);
 }
 
 }  // namespace
@@ -263,7 +301,8 @@ Nearest expand_polytope(const ConvexPair& pair) {
       least = reach;
       out.normal = -facet.normal;
       out.distance = -reach;
-      witness(p, facet.v, out);
+      out.a = q.a;
+      out.b = q.b;
       polished = false;
     }
     const double rest = reach - facet.offset;
@@ -275,9 +314,10 @@ Nearest expand_polytope(const ConvexPair& pair) {
     if (rest <= converged * size) break;
     if (p.full() || !expand(p, horizon, f, q, 1e-15 * size)) {
       polish_all(pair, p, out);
-      break;
+      return out;
     }
   }
+  if (!polished) witness(p, size, out);
   return out;
 }
 

@@ -203,6 +203,24 @@ double separation(const ConvexPair& pair, const Vec3& n) {
   return n.dot(minkowski_support(pair, -n).w);
 }
 
+namespace {
+
+// Nearly touching, v is left with few digits, and round parts converge slowly. The separation along v/|v| tells: if it lacks something, the polytope, which does not need v, may know better.
+Nearest sharpened(const ConvexPair& pair, const Nearest& found, double size) {
+  const double slack = 1e-10 * size;
+  if (found.distance > 1e-3 * size) return found;
+  const double certain = separation(pair, found.normal);
+  if (certain >= found.distance - slack) return found;
+  const Nearest other = expand_polytope(pair);
+  if (other.distance <= certain) return found;
+  if (other.distance < found.distance - slack) return other;
+  Nearest out = found;
+  out.normal = other.normal;
+  return out;
+}
+
+}  // namespace
+
 Nearest nearest_points(const ConvexPair& pair) {
   const double size = pair.a.extent + pair.b.extent;
   const double touch = touching * size;
@@ -219,7 +237,8 @@ Nearest nearest_points(const ConvexPair& pair) {
     const MinkowskiPoint p = minkowski_support(pair, -v);
     const double rest = vv - v.dot(p.w);
     // The second term is what rounding leaves of v·w.
-    if (rest <= relative_gap * vv + 4e-16 * size * std::sqrt(vv)) return apart(s, v, iteration);
+    if (rest <= relative_gap * vv + 4e-16 * size * std::sqrt(vv))
+      return sharpened(pair, apart(s, v, iteration), size);
     if (rest <= rough * vv) {
       Nearest out = apart(s, v, iteration);
       if (polish(pair, out)) return out;
@@ -229,10 +248,10 @@ Nearest nearest_points(const ConvexPair& pair) {
     next.point[next.count++] = p;
     const Vec3 nearer = reduce(next);
     if (next.count == 4) break;
-    if (!(nearer.squaredNorm() < vv)) return apart(s, v, iteration);
+    if (!(nearer.squaredNorm() < vv)) return sharpened(pair, apart(s, v, iteration), size);
     s = next;
     v = nearer;
-    if (iteration == max_iterations) return apart(s, v, iteration);
+    if (iteration == max_iterations) return sharpened(pair, apart(s, v, iteration), size);
   }
   return expand_polytope(pair);
 }

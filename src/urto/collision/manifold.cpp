@@ -30,8 +30,8 @@ class Region {
     } else if (f.kind == Kind::segment) {
       const Vec2 d = at(1) - at(0);
       const double dd = d.squaredNorm();
-      const double rise = frame.col(0).dot(vertex(1) - vertex(0));
-      if (dd > 0) slope_ = d * (rise / dd);
+      rise_ = frame.col(0).dot(vertex(1) - vertex(0));
+      if (dd > 0) slope_ = d * (rise_ / dd);
     }
     base_ = at(0);
     base_height_ = frame.col(0).dot(vertex(0));
@@ -40,11 +40,19 @@ class Region {
   Kind kind() const { return f_.kind; }
   int name(int k) const { return f_.id[index(k)]; }
   Vec2 at(int k) const { return flat(vertex(k)); }
-  double height(const Vec2& x) const { return base_height_ + slope_.dot(x - base_); }
+  double height(const Vec2& x) const {
+    const double rise = slope_.dot(x - base_);
+    // A segment ends; what lies beside it has the height of its nearest end.
+    if (f_.kind == Kind::segment)
+      return base_height_ + std::clamp(rise, std::min(0.0, rise_), std::max(0.0, rise_));
+    return base_height_ + rise;
+  }
   // Offsets in the disc's own plane, which may lean against n.
   Vec3 from_center(const Vec2& x) const {
     return frame_.col(1) * x[0] + frame_.col(2) * x[1] + frame_.col(0) * height(x) - f_.center;
   }
+  // Along the plane of the feature as x moves along axis k.
+  Vec3 tangent(int k) const { return frame_.col(k + 1) + frame_.col(0) * slope_[k]; }
   double radius() const { return f_.radius; }
   Vec2 center() const { return flat(f_.center); }
 
@@ -57,7 +65,7 @@ class Region {
   const Mat3& frame_;
   bool reversed_;
   Vec2 slope_{0, 0}, base_{0, 0};
-  double base_height_ = 0;
+  double base_height_ = 0, rise_ = 0;
 };
 
 bool inside_polygon(const Region& p, const Vec2& x, double tolerance) {
@@ -166,6 +174,24 @@ void polygon_disc(const Collector& c, bool a_is_disc, double tolerance) {
   }
 }
 
+// Moves x to where |x − center| = radius for both discs, each in its own plane.
+bool on_both_rims(const Region& a, const Region& b, Vec2& x) {
+  const double size = a.radius() + b.radius();
+  for (int k = 0; k < 8; ++k) {
+    const Vec3 da = a.from_center(x), db = b.from_center(x);
+    const Vec2 f(da.squaredNorm() - a.radius() * a.radius(),
+                 db.squaredNorm() - b.radius() * b.radius());
+    if (f.norm() <= 1e-12 * size * size) return true;
+    Eigen::Matrix2d J;
+    J << 2 * da.dot(a.tangent(0)), 2 * da.dot(a.tangent(1)), 2 * db.dot(b.tangent(0)),
+        2 * db.dot(b.tangent(1));
+    const Vec2 step = J.inverse() * f;
+    if (!(step.norm() < size)) return false;
+    x -= step;
+  }
+  return false;
+}
+
 void disc_disc(const Collector& c, double tolerance) {
   for (int k = 0; k < c.a.count(); ++k) {
     if (inside_disc(c.b, c.a.at(k), tolerance)) c.add(c.a.at(k), vertex_of_a(c.a.name(k)));
@@ -173,15 +199,17 @@ void disc_disc(const Collector& c, double tolerance) {
   for (int k = 0; k < c.b.count(); ++k) {
     if (inside_disc(c.a, c.b.at(k), tolerance)) c.add(c.b.at(k), vertex_of_b(c.b.name(k)));
   }
-  // Both hardly lean, so circles do for where their rims cross; the gaps there are those of the discs.
+  // Both lean a little: where circles would cross, Newton's method finds where the rims do.
   const Vec2 d = c.b.center() - c.a.center();
   const double length = d.norm(), ra = c.a.radius(), rb = c.b.radius();
   if (length <= std::abs(ra - rb) || length >= ra + rb || length == 0) return;
   const double along = (length * length + ra * ra - rb * rb) / (2 * length);
   const double across = std::sqrt(std::max(0.0, ra * ra - along * along));
   const Vec2 u = d / length, w(-u[1], u[0]);
-  c.add(c.a.center() + along * u + across * w, edges_of_both(1, 0));
-  c.add(c.a.center() + along * u - across * w, edges_of_both(2, 0));
+  for (const double side : {1.0, -1.0}) {
+    Vec2 x = c.a.center() + along * u + side * across * w;
+    if (on_both_rims(c.a, c.b, x)) c.add(x, edges_of_both(side > 0 ? 1 : 2, 0));
+  }
 }
 
 void segment_face(const Collector& c, bool a_is_segment, double tolerance) {

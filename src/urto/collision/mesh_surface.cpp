@@ -12,8 +12,10 @@ namespace {
 constexpr double cone_slack = 1e-6;  // sine by which a normal may leave a surface's normal cone
 constexpr double same_group =
     0.995;  // cosine: contacts whose normals lean less are reduced together
-// A solid that has a triangle inside it and would have to be pushed this much farther along the triangle's normal than out of its way lies beside the face.
+// A solid that has a triangle inside it and would have to be pushed this much farther along a normal of the surface than out of the triangle's way lies beside it.
 constexpr double beside = 10;
+constexpr double nearly_beside = 3;  // where there are other triangles to touch
+constexpr double exact = 1e-9;       // of the size
 
 // Weights of the point of triangle c nearest to p.
 Vec3 weights_in(const Convex& c, const Vec3& p) {
@@ -87,6 +89,8 @@ bool MeshSurface::leaves(int t, const Vec3& weights, const Vec3& n) const {
     const Vec3 d = mesh_->vertices[vertex] - p;
     return n.dot(d) <= cone_slack * d.norm();
   };
+  // From behind, a flat surface looks the same; triangles that face the other way have their own say.
+  if (n.dot(normals_[t]) < 0) return false;
   if (inside_count == 3) return n.dot(normals_[t]) > 1 - cone_slack;
   if (inside_count == 1) {
     const int v = corner[inner];
@@ -110,9 +114,40 @@ bool MeshSurface::leaves(int t, const Vec3& weights, const Vec3& n) const {
   return false;
 }
 
+// A convex edge is met along any normal between those of its two faces: the one along which the solid is least deep, if that beats n.
+void MeshSurface::try_edges(const Convex& a, const Place& at_a, int t, const Convex& triangle,
+                            Vec3& n, double& gap) const {
+  for (int k = 0; k < 3; ++k) {
+    const int beyond = neighbours_[t][k];
+    if (beyond < 0) continue;
+    const Vec3& p = triangle.corners[k];
+    const Vec3 edge = triangle.corners[(k + 1) % 3] - p;
+    const Vec3 &from = normals_[t], &to = normals_[beyond];
+    if (!(from.cross(to).dot(edge) > 1e-6 * edge.norm())) continue;  // flat or concave
+    const auto between = [&](double s) { return ((1 - s) * from + s * to).normalized(); };
+    const auto along = [&](const Vec3& m) {
+      return m.dot(at_a.x - p) - extreme(a, -(at_a.R.transpose() * m)) - a.radius;
+    };
+    double low = 0, high = 1;
+    while (high - low > 1e-9) {
+      const double s = low + (high - low) / 3, r = high - (high - low) / 3;
+      if (along(between(s)) < along(between(r))) {
+        low = s;
+      } else {
+        high = r;
+      }
+    }
+    const Vec3 best = between(0.5 * (low + high));
+    if (along(best) > gap) {
+      gap = along(best);
+      n = best;
+    }
+  }
+}
+
 // All in the mesh's axes, about the triangle's centre.
 void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const MeshSurface& mesh,
-                                 int t, double reach) {
+                                 int t, double reach, bool lenient) {
   const Convex triangle = mesh.triangle(t);
   const Vec3 center = mesh.center(t);
   const Place at_a{in_mesh.x - center, in_mesh.R};
@@ -125,11 +160,20 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
 
   Vec3 n = nearest.normal;
   double gap = nearest.gap;
-  if (n.dot(face) < 1 - 1e-12 && !mesh.leaves(t, weights_in(triangle, nearest.b), n)) {
-    const double depth = std::max(-gap, 0.0);
-    if (-along_face > beside * depth + reach) return;
+  // What iterations found of a face's normal is a little off.
+  const bool on_face = n.dot(face) > 1 - 1e-8;
+  if (on_face) {
     n = face;
     gap = along_face;
+  } else if (!mesh.leaves(t, weights_in(triangle, nearest.b), n)) {
+    gap = along_face;
+    n = face;
+    mesh.try_edges(a, at_a, t, triangle, n, gap);
+    if (-gap >
+        (lenient ? beside : nearly_beside) * std::max(-nearest.gap, 0.0) + exact * a.extent) {
+      refused_ = true;
+      return;
+    }
   }
   narrow_.collide_along(a, at_a, triangle, {}, n, reach, manifold_);
   if (manifold_.count == 0) {
@@ -198,7 +242,12 @@ void MeshPhase::collide(const Convex& a, const Place& at_a, const MeshSurface& m
                            [&](int t) { triangles_.push_back(t); });
   std::sort(triangles_.begin(), triangles_.end());
   found_.clear();
-  for (const int t : triangles_) against_triangle(a, local, mesh, t, reach);
+  refused_ = false;
+  for (const int t : triangles_) against_triangle(a, local, mesh, t, reach, false);
+  // Deeper inside than the triangles are wide: any face is better than none.
+  if (found_.empty() && refused_) {
+    for (const int t : triangles_) against_triangle(a, local, mesh, t, reach, true);
+  }
   reduce(a.extent, at_mesh, out);
 }
 
@@ -229,7 +278,7 @@ void MeshPhase::collide(const MeshSurface& a, const Place& at_a, const MeshSurfa
     b.tree().for_overlaps(inflated(bounds(solid, local.R, local.x), reach),
                           [&](int t) { triangles_.push_back(t); });
     std::sort(triangles_.begin(), triangles_.end());
-    for (const int t : triangles_) against_triangle(solid, local, b, t, reach);
+    for (const int t : triangles_) against_triangle(solid, local, b, t, reach, false);
   }
   reduce(std::min(a.extent(), b.extent()), at_b, out);
 }

@@ -24,6 +24,9 @@ class MeshSurface {
   const Vec3& normal(int t) const { return normals_[t]; }
   /// Whether the unit vector n, seen from the point with these weights in triangle t, leaves the surface: n·(q − p) ≤ 0 for its surroundings.
   bool leaves(int t, const Vec3& weights, const Vec3& n) const;
+  /// For a solid inside triangle t (both about its centre): n and gap become those along the best normal of a convex edge, if larger.
+  void try_edges(const Convex& a, const Place& at_a, int t, const Convex& triangle, Vec3& n,
+                 double& gap) const;
 
  private:
   const TriangleMesh* mesh_;
@@ -61,13 +64,14 @@ class MeshPhase {
     int group = 0;
   };
   void against_triangle(const Convex& a, const Place& in_mesh, const MeshSurface& mesh, int t,
-                        double reach);
+                        double reach, bool lenient);
   void reduce(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out);
 
   NarrowPhase narrow_ = {};
   Manifold manifold_ = {};
   std::vector<Found> found_ = {};
   std::vector<int> triangles_ = {};
+  bool refused_ = false;  ///< a triangle overlaps and gave no contact
   std::vector<ManifoldScratch::Candidate> candidates_ = {};
 };
 

@@ -69,10 +69,9 @@ void read_bodies(const ResultReader& result, DrawnModel& model) {
   }
 }
 
-/// Triangle meshes are in results whose shapes need them; `root` is where.
-void read_meshes(const ResultReader& result, const std::string& root, DrawnModel& model) {
+void read_meshes(const ResultReader& result, DrawnModel& model) {
   for (std::size_t k = 0;; ++k) {
-    const std::string place = fmt::format("{}/meshes/{}", root, k);
+    const std::string place = fmt::format("/model/meshes/{}", k);
     if (!result.has(place + "/vertices")) break;
     const auto vertices = result.numbers(place + "/vertices");
     const auto triangles = result.numbers(place + "/triangles");
@@ -89,11 +88,11 @@ void read_meshes(const ResultReader& result, const std::string& root, DrawnModel
     }
     model.meshes.push_back(std::move(mesh));
   }
-  if (!result.has(root + "/shapes/geometry")) return;
-  const auto geometry = numbers_of(result, root + "/shapes/geometry", model.shapes.size());
+  if (!result.has("/model/shapes/geometry")) return;  // results of earlier versions
+  const auto geometry = numbers_of(result, "/model/shapes/geometry", model.shapes.size());
   for (std::size_t k = 0; k < geometry.size(); ++k) {
     if (geometry[k] < 0) continue;
-    model.shapes[k].geometry = index_of(geometry[k], model.meshes.size(), "/shapes/geometry");
+    model.shapes[k].geometry = index_of(geometry[k], model.meshes.size(), "/model/shapes/geometry");
   }
 }
 
@@ -109,7 +108,7 @@ void read_shapes(const ResultReader& result, DrawnModel& model) {
                             vec3(size, k),
                             {vec3(position, k), vec4(rotation, k)}});
   }
-  read_meshes(result, result.has("/model/meshes") ? "/model" : "", model);
+  read_meshes(result, model);
 }
 
 void read_joints(const ResultReader& result, DrawnModel& model) {

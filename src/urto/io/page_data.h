@@ -15,6 +15,7 @@
 
 namespace urto {
 
+// NOLINTNEXTLINE(bugprone-exception-escape): moving a json checks its invariants
 struct PageData {
   nlohmann::json json;
   std::string binary;  ///< little-endian; arrays begin at multiples of 8 bytes

@@ -162,7 +162,8 @@ class FrameWriter {
              [&](std::size_t k, const double* x) { ranges[k][0] = static_cast<std::int64_t>(*x); });
     for_rows(result_, "/contacts/count", 1, kept_,
              [&](std::size_t k, const double* x) { ranges[k][1] = static_cast<std::int64_t>(*x); });
-    for (const auto& [first, count] : ranges) {
+    for (const auto& range : ranges) {
+      const std::int64_t first = range[0], count = range[1];
       if (count > 0) {
         const auto a = result_.numbers("/contacts/body_a", first, count),
                    b = result_.numbers("/contacts/body_b", first, count);

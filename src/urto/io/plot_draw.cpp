@@ -15,8 +15,6 @@
 #include "urto/io/plot_figure.h"
 #include "urto/io/whole_file.h"
 
-extern char** environ;
-
 namespace urto {
 namespace {
 
@@ -55,6 +53,7 @@ json to_json(std::span<const PlotPanel> panels, const std::string& title) {
 /// Runs a program to its end with its complaints in a file; its exit code, −1 if it could not be started.
 int run(std::vector<std::string> words, const fs::path& complaints) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -193,6 +193,7 @@ PlotPanel over_frames(const ResultReader& result, const std::string& what) {
   const auto quantities =
       parts[0] == "body" ? body_quantities(result, parts[1]) : joint_quantities(result, parts[1]);
   std::vector<std::string> names;
+  names.reserve(quantities.size());
   for (const Quantity& q : quantities) names.push_back(q.name);
   PlotPanel panel{parts[1], ""};
   panel.time = result.numbers("/frames/time", 0, result.counts().frames);

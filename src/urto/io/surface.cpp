@@ -99,6 +99,7 @@ Surface facets(const std::vector<Vec3>& vertices,
 
 Surface box(const Vec3& half) {
   std::vector<Vec3> corners;
+  corners.reserve(8);
   for (int k = 0; k < 8; ++k) {
     corners.push_back(half.cwiseProduct(
         Vec3((k & 1) != 0 ? 1 : -1, (k & 2) != 0 ? 1 : -1, (k & 4) != 0 ? 1 : -1)));
