@@ -74,6 +74,11 @@ void read_stepper(const Settings& s, StepperOptions& stepper) {
   s.set("reuse_factor", stepper.reuse_factor);
   s.set("velocity_constraints", stepper.velocity_constraints);
   s.set("baumgarte", stepper.baumgarte, non_negative("1/s"));
+  s.set("penalty_contact", stepper.penalty_contact);
+  s.set("penalty_stiffness", stepper.penalty.stiffness, positive("N/m^exponent"));
+  s.set("penalty_exponent", stepper.penalty.exponent, {.low = 1, .high = 3});
+  s.set("penalty_damping", stepper.penalty.damping, non_negative("s/m"));
+  s.set("penalty_slip", stepper.penalty.slip, positive("m/s"));
 }
 
 void read_solver(const Settings& s, SolveOptions& solver) {

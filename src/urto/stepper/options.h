@@ -5,6 +5,7 @@
 #include <string>
 
 #include "urto/model/force.h"
+#include "urto/model/penalty_law.h"
 #include "urto/solver/solver.h"
 
 namespace urto {
@@ -40,11 +41,15 @@ struct StepperOptions {
   double newton_tolerance = 1e-9;
   int newton_iterations = 20;       ///< then the step is cut
   bool geometric_stiffness = true;  ///< (Jᵀλ)_q in Newton's matrix: fewer iterations, dearer ones
-  bool reuse_factor = true;  ///< keep Newton's matrix within a step while it contracts fast (modified Newton)
+  bool reuse_factor =
+      true;  ///< keep Newton's matrix within a step while it contracts fast (modified Newton)
   /// Hold the velocities on the joints too, with a second set of multipliers (Gear, Gupta and Leimkuhler 1985: index 2).
   bool velocity_constraints = false;
   /// ω [1/s] of Baumgarte's g̈ + 2ω ġ + ω² g = 0 in the explicit steppers; 0 lets the joints drift.
   double baumgarte = 0;
+  /// Smooth steppers: contacts as stiff springs with damping and smoothed friction (model/penalty_system.h) instead of refusing them.
+  bool penalty_contact = false;
+  PenaltyLaw penalty = {};
 };
 
 struct SimulationOptions {

@@ -100,7 +100,17 @@ void validate_smooth(const StepperOptions& s) {
   check(s.newton_iterations >= 1, "newton_iterations", s.newton_iterations, "one or more");
   check(s.baumgarte >= 0 && std::isfinite(s.baumgarte), "baumgarte", s.baumgarte,
         "zero or more (1/s)");
-  find_stepper(s.name);
+  const StepperInfo& info = find_stepper(s.name);
+  check(s.penalty.stiffness > 0 && std::isfinite(s.penalty.stiffness), "penalty_stiffness",
+        s.penalty.stiffness, "a positive number");
+  check(s.penalty.exponent >= 1 && s.penalty.exponent <= 3, "penalty_exponent", s.penalty.exponent,
+        "a number from 1 to 3");
+  check(s.penalty.damping >= 0 && std::isfinite(s.penalty.damping), "penalty_damping",
+        s.penalty.damping, "zero or more (s/m)");
+  check(s.penalty.slip > 0, "penalty_slip", s.penalty.slip, "a positive number (m/s)");
+  if (s.penalty_contact && info.contacts)
+    throw InputError("simulation: penalty_contact", fmt::format("the stepper '{}'", s.name),
+                     "a smooth stepper: this one treats contacts as they are");
 }
 
 }  // namespace
@@ -134,14 +144,16 @@ Simulation::Simulation(const Model& model, const SimulationOptions& options)
   const StepperInfo& info = find_stepper(options.stepper.name);
   check_capabilities(info, model);
   order_ = info.order;
-  if (!info.contacts) smooth_ = make_smooth_stepper(system_, options_);
+  if (options.stepper.penalty_contact && !info.contacts)
+    penalty_ = std::make_unique<PenaltySystem>(system_, options.stepper.penalty);
+  if (!info.contacts) smooth_ = make_smooth_stepper(mechanics(), options_);
   point_.state = initial_state(model);
   point_.next_step = point_.smooth_step = options.step;
 }
 
 const StartReport& Simulation::start() {
   start_report_ = consistent_start(system_, options_, point_.state);
-  const Energies e = system_.energies(point_.state);
+  const Energies e = mechanics().energies(point_.state);
   point_.energy = {
       .kinetic = e.kinetic, .potential = e.potential, .start = e.kinetic + e.potential};
   run_state_ = RunState::running;
@@ -179,7 +191,7 @@ bool Simulation::advance() {
 }
 
 void Simulation::account(const StepReport& r) {
-  const Energies e = system_.energies(point_.state);
+  const Energies e = mechanics().energies(point_.state);
   EnergyAudit& audit = point_.energy;
   audit.kinetic = e.kinetic;
   audit.potential = e.potential + r.contact_energy;

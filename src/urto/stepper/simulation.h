@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "urto/analysis/consistent_start.h"
+#include "urto/model/penalty_system.h"
 #include "urto/model/rigid_system.h"
 #include "urto/stepper/dvi.h"
 #include "urto/stepper/options.h"
@@ -77,10 +78,10 @@ class Simulation {
   const StepTimings& total_timings() const { return total_; }
 
  private:
+  /// What energies are asked of: with contacts by penalty not the model's own system.
+  System& mechanics() { return penalty_ ? static_cast<System&>(*penalty_) : system_; }
   Stepper& stepper() { return smooth_ ? *smooth_ : static_cast<Stepper&>(dvi_); }
-  const Stepper& stepper() const {
-    return smooth_ ? *smooth_ : static_cast<const Stepper&>(dvi_);
-  }
+  const Stepper& stepper() const { return smooth_ ? *smooth_ : static_cast<const Stepper&>(dvi_); }
   bool fixed_step();
   bool adaptive_step();
   double attempt_error();
@@ -89,7 +90,8 @@ class Simulation {
 
   SimulationOptions options_;
   RigidSystem system_;
-  DviStepper dvi_;                        ///< also projects onto the joints
+  DviStepper dvi_;  ///< also projects onto the joints
+  std::unique_ptr<PenaltySystem> penalty_ = {};
   std::unique_ptr<Stepper> smooth_ = {};  ///< when the options name one
   int order_ = 1;
   Checkpoint point_;

@@ -77,7 +77,7 @@ bool LinearisedStepper::advance(Point& p, double h, Work& work) {
     probe_.t += h;
     measure_rows(probe_);
     system_.force(probe_, force_);
-    force_ = 0.5 * (force_ + first_force_).eval();
+    force_ = 0.5 * (force_ + first_force_);
   }
   assemble(probe_, trapezoidal_ ? 0.5 : 1.0, h);
   ++work.factorizations;
@@ -87,8 +87,11 @@ bool LinearisedStepper::advance(Point& p, double h, Work& work) {
   if (!solution_.allFinite()) return false;
   work.residual = factor_.residual();
   p.lambda = -solution_.tail(rows_.rows()) / h;
-  increment_ = trapezoidal_ ? Vector(0.5 * h * (p.state.v + solution_.head(n)))
-                            : Vector(h * solution_.head(n));
+  if (trapezoidal_) {
+    increment_ = 0.5 * h * (p.state.v + solution_.head(n));
+  } else {
+    increment_ = h * solution_.head(n);
+  }
   system_.add_increment(p.state.q, increment_, p.state.q);
   p.a = p.a_true = (solution_.head(n) - p.state.v) / h;
   p.state.v = solution_.head(n);
