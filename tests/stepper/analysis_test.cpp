@@ -8,6 +8,7 @@
 #include "urto/analysis/modes.h"
 #include "urto/analysis/statics.h"
 #include "urto/error.h"
+#include "urto/model/penalty_system.h"
 #include "urto/model/rigid_system.h"
 #include "urto/model/textbook.h"
 
@@ -133,6 +134,34 @@ TEST(Statics, SoftJointsGiveWayByTheirCompliance) {
   const StaticsReport report = find_equilibrium(system, state);
   ASSERT_TRUE(report.converged) << report.message;
   EXPECT_NEAR(testing::position(m, state, body).z(), -2 * 9.81 / 800, 1e-10);
+}
+
+// A spin about the vertical is resisted by nothing and driven by nothing.
+TEST(Statics, ABallJointLeavesTheSpinAlone) {
+  Model m = testing::empty_model();
+  const int bob = testing::add_rigid(m, "bob", {0.6, 0.3, -0.2}, 2, Mat3::Identity());
+  testing::join(m, "hook", JointKind::spherical, 0, bob, Vec3::Zero());
+  finalize(m);
+  RigidSystem system(m);
+  State state = initial_state(m);
+  const StaticsReport report = find_equilibrium(system, state);
+  ASSERT_TRUE(report.converged) << report.message;
+  EXPECT_LT((testing::position(m, state, bob) - Vec3(0, 0, -0.7)).norm(), 1e-8);
+}
+
+// With contacts as springs statics has contacts too: a ball sinks to Hertz's depth and lies wherever it is.
+TEST(Statics, ABallOnASpringyFloorSinksToHertzsDepth) {
+  Model m = testing::empty_model();
+  testing::add_ball(m, "ball", {0.2, 0, 0.0995}, 0.1, 2);
+  testing::add_floor(m);
+  finalize(m);
+  RigidSystem rigid(m);
+  PenaltySystem system(rigid, {.stiffness = 1e6});
+  State state = initial_state(m);
+  const StaticsReport report = find_equilibrium(system, state);
+  ASSERT_TRUE(report.converged) << report.message;
+  EXPECT_NEAR(0.1 - testing::position(m, state, 1).z(), std::pow(2 * 9.81 / 1e6, 2.0 / 3), 1e-12);
+  EXPECT_NEAR(testing::position(m, state, 1).x(), 0.2, 1e-12);
 }
 
 TEST(Statics, WhatCannotRestIsSaid) {

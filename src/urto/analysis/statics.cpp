@@ -144,23 +144,25 @@ void Equilibrium::hold() {
   lambda_ = -solution_.tail(rows_.rows());
 }
 
-// Fills step_ and next_lambda_. Soft rows: J δq + λ/k = −g.
+// Fills step_ and next_lambda_. The unknown is the change of λ, which vanishes at the end, and with it what the shifts of the rows do. Soft rows:
+// J δq + λ/k = −g.
 void Equilibrium::solve(double tau) {
   const int n = system_.nv();
   add_matrix(tau);
   rhs_.setZero(n + rows_.rows());
-  rhs_.head(n) = force_;
-  rhs_.head(n) -= held_back_;
+  rhs_.head(n) = force_ + reaction(lambda_) - held_back_;
   for (int i = 0; i < rows_.blocks(); ++i) {
-    if (idle(rows_.laws[i])) continue;
-    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) rhs_[n + r] = -rows_.g[r];
+    const Law& law = rows_.laws[i];
+    if (idle(law)) continue;
+    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
+      rhs_[n + r] = -rows_.g[r] - (soft(law) ? lambda_[r] / law.stiffness : 0);
   }
   if (!factor_.factorize())
     throw InputError("statics", "a singular stiffness",
                      "springs or joints against every motion, or a load that balances");
   factor_.solve(rhs_, solution_);
   step_ = solution_.head(n);
-  next_lambda_ = -solution_.tail(rows_.rows());
+  next_lambda_ = lambda_ - solution_.tail(rows_.rows());
 }
 
 double Equilibrium::joint_error() const {
@@ -275,7 +277,8 @@ bool Equilibrium::balance() {
     ++report_.iterations;
     report_.lowest = lowest_stiffness();
     const double least = report_.lowest < 0 ? -1.5 * report_.lowest : 0;
-    solve(std::max(tau, least));
+    // Motions that nothing resists and nothing drives, as a spin about a ball joint, need a little τ.
+    solve(std::max({tau, least, 1e-9 * std::max(first, 1.0)}));
     const double leap = largest(step_);
     const State from = state_;
     if (tau > 0 || least > 0 || leap > options_.largest_move) {

@@ -1,7 +1,7 @@
 // Static equilibrium with joints: f(q, 0, t) + Jᵀλ = 0, g(q, t) = 0 (recipe 000 §2.17).
 //
-//     [ K + τM   Jᵀ ] { δq }   { f + (s − 1) f₀ }
-//     [ J        0  ] { −λ } = { −g             }
+//     [ K + τM   Jᵀ ] {  δq }   { f + Jᵀλ + (s − 1) f₀ }
+//     [ J        0  ] { −δλ } = { −g                   }
 //
 // Far from the equilibrium τ > 0 makes a step one of implicit Euler without inertia, which goes downhill; τ falls with the residual, and at τ = 0 it is Newton's
 // iteration with a line search. In systems of up to `largest_checked` velocities K + τM is kept positive definite on the motions that the joints allow, so that
