@@ -9,8 +9,13 @@ namespace {
 
 using Mat6 = Eigen::Matrix<double, 6, 6>;
 
-double largest(const Vector& v) {
+double largest(const Eigen::Ref<const Vector>& v) {
   return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
+}
+
+// Of six rows and columns, known to the compiler: no product of it allocates.
+Eigen::Map<const Mat6> tangent_block(const BlockDiagonal& T, int k) {
+  return Eigen::Map<const Mat6>(T.values.data() + T.offset[k]);
 }
 
 }  // namespace
@@ -43,7 +48,7 @@ void add_tangents(const ForceTangents& tangents, const BlockDiagonal& T, double 
                   double stiffness, int dofs, SaddleLu& matrix) {
   for (const ForceTangents::Block& block : tangents.blocks) {
     Mat6 sum = stiffness * block.stiffness;
-    if (T.blocks() > 0) sum = sum * T.block(block.column / 6);
+    if (T.blocks() > 0) sum *= tangent_block(T, block.column / 6);
     sum += damping * block.damping;
     // A system of fewer than six velocities fills the corner of a block.
     for (int c = 0; c < std::min(6, dofs - block.column); ++c) {
@@ -127,12 +132,13 @@ void ImplicitStepper::add_constraint_rows(double h) {
     for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
       const BlockRows::Entry& entry = J.entries[e];
       for (int r = 0; r < J.height(i); ++r) {
-        Eigen::Map<const Eigen::RowVectorXd> values(
-            J.values.data() + entry.offset + r * entry.width, entry.width);
+        const double* values = J.values.data() + entry.offset + r * entry.width;
         Eigen::Matrix<double, 1, Eigen::Dynamic, Eigen::RowMajor, 1, max_entry_width> turned =
-            values;
-        if (tangent_.blocks() > 0 && !on_velocity)
-          turned = (values * tangent_.block(entry.column / 6)).eval();
+            Eigen::Map<const Eigen::RowVectorXd>(values, entry.width);
+        if (tangent_.blocks() > 0 && !on_velocity) {
+          turned.head<6>() = Eigen::Map<const Eigen::Matrix<double, 1, 6>>(values) *
+                             tangent_block(tangent_, entry.column / 6);
+        }
         const int row = n + J.row_start[i] + r;
         for (int c = 0; c < entry.width; ++c) {
           factor_.add(entry.column + c, row, values[c]);
