@@ -82,7 +82,7 @@ TEST_F(SceneGeometry, TheExpandedSceneStandsAloneAndGivesTheSameModel) {
   const Scene scene =
       load_scene(write("s.json", scene_text(R"("include": ["dir/more.json"], "bodies": [
     {"name": "ground", "kind": "fixed", "shapes": [
-      {"kind": "height-field", "file": "hills.csv", "spacing": 0.5, "margin": 0.01}]},
+      {"kind": "height-field", "file": "hills.csv", "spacing": 0.5}]},
     {"name": "a", "density": 1, "shapes": [{"kind": "hull", "file": "brick.obj", "margin": 0.1}]},
     {"name": "b", "density": 1, "shapes": [{"kind": "mesh", "file": "brick.obj", "scale": 2}]}])")));
   ASSERT_EQ(scene.model.meshes.size(), 4U);
@@ -217,6 +217,10 @@ TEST_F(SceneGeometry, Mistakes) {
             "/margin: a capsule has no 'margin': it is round");
   EXPECT_EQ(message(fixed(R"({"kind": "half-space", "margin": 0.1})")),
             "/margin: a half-space has no 'margin': it has no edges");
+  EXPECT_EQ(
+      message(fixed(
+          R"({"kind": "height-field", "heights": [[0, 0], [0, 0]], "spacing": 1, "margin": 0.1})")),
+      "/margin: a height-field has no 'margin': it touches with its triangles as they are");
   EXPECT_EQ(message(fixed(R"({"kind": "box", "size": [1, 2, 3], "margin": 0.6})")),
             "/margin: found 0.6, expected a number from 0 to 0.5 [m]");
   EXPECT_EQ(

@@ -210,8 +210,8 @@ void witness(const Polyhedron& p, double size, Nearest& out) {
   double best = -std::numeric_limits<double>::infinity();
   for (int f = 0; f < p.facets; ++f) {
     const Facet& facet = p.facet[f];
-    if (!facet.alive || facet.offset + out.distance > 1e-9 * size ||
-        facet.normal.dot(out.normal) > -1 + 1e-9)
+    if (!facet.alive || facet.offset + out.distance > 1e-7 * size ||
+        facet.normal.dot(out.normal) > -1 + 1e-6)
       continue;
     Vec3 weights = foot_weights(p, facet.v);
     if (weights.minCoeff() <= best) continue;

@@ -9,7 +9,7 @@
 namespace urto {
 namespace {
 
-constexpr int max_iterations = 100;
+constexpr int max_iterations = 400;
 constexpr double relative_gap = 1e-14;  // between |v|² and v·w
 constexpr double rough_gap = 1e-4;      // the same, from where Newton's method may finish
 constexpr double touching = 1e-9;  // of the solids' size: nearer than this, v has no direction left
@@ -205,55 +205,68 @@ double separation(const ConvexPair& pair, const Vec3& n) {
 
 namespace {
 
-// Nearly touching, v is left with few digits, and round parts converge slowly. The separation along v/|v| tells: if it lacks something, the polytope, which does not need v, may know better.
-Nearest sharpened(const ConvexPair& pair, const Nearest& found, double size) {
-  const double slack = 1e-10 * size;
-  if (found.distance > 1e-3 * size) return found;
-  const double certain = separation(pair, found.normal);
-  if (certain >= found.distance - slack) return found;
-  const Nearest other = expand_polytope(pair);
-  if (other.distance <= certain) return found;
-  if (other.distance < found.distance - slack) return other;
-  Nearest out = found;
-  out.normal = other.normal;
-  return out;
-}
+/// Found apart, or `overlap`: the origin is inside the simplex or too near for v to have a direction.
+struct Search {
+  Nearest nearest = {};
+  bool overlap = false;
+};
 
-}  // namespace
-
-Nearest nearest_points(const ConvexPair& pair) {
-  const double size = pair.a.extent + pair.b.extent;
+Search search(const ConvexPair& pair, const Vec3& start, double size) {
   const double touch = touching * size;
   Simplex s;
-  const Vec3 start = pair.t.squaredNorm() > 0 ? pair.t : Vec3(Vec3::UnitX());
   s.point[0] = minkowski_support(pair, start);
   s.weight[0] = 1;
   s.count = 1;
   Vec3 v = s.point[0].w;
   double rough = rough_gap;
-  for (int iteration = 1; iteration <= max_iterations; ++iteration) {
+  int iteration = 1;
+  for (; iteration <= max_iterations; ++iteration) {
     const double vv = v.squaredNorm();
-    if (vv <= touch * touch) break;
+    if (vv <= touch * touch) return {{}, true};
     const MinkowskiPoint p = minkowski_support(pair, -v);
     const double rest = vv - v.dot(p.w);
     // The second term is what rounding leaves of v·w.
-    if (rest <= relative_gap * vv + 4e-16 * size * std::sqrt(vv))
-      return sharpened(pair, apart(s, v, iteration), size);
+    if (rest <= relative_gap * vv + 4e-16 * size * std::sqrt(vv)) break;
     if (rest <= rough * vv) {
       Nearest out = apart(s, v, iteration);
-      if (polish(pair, out)) return out;
+      if (polish(pair, out)) return {out};
       rough = 1e-4 * rest / vv;
     }
     Simplex next = s;
     next.point[next.count++] = p;
     const Vec3 nearer = reduce(next);
-    if (next.count == 4) break;
-    if (!(nearer.squaredNorm() < vv)) return sharpened(pair, apart(s, v, iteration), size);
+    if (next.count == 4) return {{}, true};
+    if (!(nearer.squaredNorm() < vv)) break;
     s = next;
     v = nearer;
-    if (iteration == max_iterations) return sharpened(pair, apart(s, v, iteration), size);
   }
-  return expand_polytope(pair);
+  return {apart(s, v, iteration)};
+}
+
+}  // namespace
+
+// Nearly touching, v is left with few digits, and round parts converge slowly or stall on flat simplices. The separation along v/|v| tells: if it lacks something, the polytope, which does not
+// need v, may know the direction better, and a second search from there the points.
+Nearest nearest_points(const ConvexPair& pair) {
+  const double size = pair.a.extent + pair.b.extent, slack = 1e-10 * size;
+  const Vec3 start = pair.t.squaredNorm() > 0 ? pair.t : Vec3(Vec3::UnitX());
+  const Search first = search(pair, start, size);
+  if (first.overlap) return expand_polytope(pair);
+  Nearest found = first.nearest;
+  if (found.distance > 1e-3 * size) return found;
+  double certain = separation(pair, found.normal);
+  if (certain >= found.distance - slack) return found;
+  const Nearest other = expand_polytope(pair);
+  if (other.distance <= 0) return other.distance > certain ? other : found;
+  const Search second = search(pair, -other.normal, size);
+  if (!second.overlap && second.nearest.distance < found.distance) {
+    found = second.nearest;
+    certain = separation(pair, found.normal);
+  }
+  if (other.distance <= certain) return found;
+  if (other.distance < found.distance - 1e-6 * size) return other;
+  found.normal = other.normal;
+  return found;
 }
 
 }  // namespace urto

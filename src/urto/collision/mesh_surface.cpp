@@ -76,7 +76,8 @@ Convex MeshSurface::triangle(int t) const {
 }
 
 bool MeshSurface::leaves(int t, const Vec3& weights, const Vec3& n) const {
-  constexpr double at_border = 1e-7;
+  constexpr double at_border =
+      1e-4;  // of a weight: nearest points on edges are found with an error
   const std::array<int, 3>& corner = mesh_->triangles[t];
   int inner = -1, inside_count = 0;
   for (int k = 0; k < 3; ++k) {
@@ -176,16 +177,18 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     }
   }
   narrow_.collide_along(a, at_a, triangle, {}, n, reach, manifold_);
-  if (manifold_.count == 0) {
+  double least = reach;
+  for (int k = 0; k < manifold_.count; ++k) least = std::min(least, manifold_.points[k].gap);
+  if (manifold_.count == 0 || least > gap + exact * (a.extent + triangle.extent)) {
     // The point of A that lies deepest; its foot must be on this triangle, or it is a neighbour's affair.
     const Vec3 down = at_a.R.transpose() * -n;
     const Vec3 deepest = at_a.x + at_a.R * support(a, down) - a.radius * n;
     const Vec3 foot = deepest - gap * n;
     const bool own = n == nearest.normal;
-    if (!own && !in_triangle(weights_in(triangle, foot), 1e-6)) return;
-    const Vec3 midway = own ? 0.5 * (nearest.a + nearest.b) : 0.5 * (deepest + foot);
-    found_.push_back({{center + midway, n, gap, 0}});
-    return;
+    if (own || in_triangle(weights_in(triangle, foot), 1e-6)) {
+      const Vec3 midway = own ? 0.5 * (nearest.a + nearest.b) : 0.5 * (deepest + foot);
+      found_.push_back({{center + midway, n, gap, 0}});
+    }
   }
   const std::array<int, 3>& corner = mesh.mesh().triangles[t];
   for (int k = 0; k < manifold_.count; ++k) {

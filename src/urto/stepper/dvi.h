@@ -41,6 +41,7 @@ class DviStepper final : public Stepper {
   bool is_positive_definite();
   void recall(const StepMemory& memory, double h);
   void remember(StepMemory& memory, double h) const;
+  void limit_rebounds(const State& state, StepReport& report);
   void measure(const State& before, double h, StepReport& report);
   void measure_potential(int block, double h, double mean_rate, StepReport& report);
   void account_forces(const State& state, double h, EnergyFlow& energy);
@@ -59,6 +60,14 @@ class DviStepper final : public Stepper {
   double stabilisation_step_ = 0;
   Vector force_, v_, lambda_, delta_, work_;
   std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
+  /// A block that rebounds this step, and the share of its restitution that it gets.
+  struct Rebound {
+    int block = 0;
+    double plain = 0, approach = 0;  ///< b without restitution; normal velocity before
+    double share = 1;
+    double lost = 0, gained = 1;  ///< shares with which it lost, or gained, energy
+  };
+  std::vector<Rebound> rebound_rows_ = {};
 
   // Projections have their own rows and factor: their pattern differs from the step's.
   Interactions held_;

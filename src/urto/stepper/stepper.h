@@ -56,10 +56,12 @@ struct StepReport {
   int contacts = 0;              ///< rows blocks of contacts and limits within reach
   int active = 0;                ///< of those, with an impulse
   std::uint64_t active_set = 0;  ///< a hash of which ones, and of which rebound
-  double early_rebound = 0;      ///< largest gap at which a rebound was taken, too early [m]
-  int newton_iterations = 0;     ///< smooth steppers: over all parts of the step
-  int factorizations = 0;        ///< smooth steppers
-  int cuts = 0;  ///< smooth steppers: how often Newton failed and the step was halved
+  int limited_rebounds =
+      0;  ///< contacts that got less than their restitution, for it would have created energy
+  double early_rebound = 0;   ///< largest gap at which a rebound was taken, too early [m]
+  int newton_iterations = 0;  ///< smooth steppers: over all parts of the step
+  int factorizations = 0;     ///< smooth steppers
+  int cuts = 0;               ///< smooth steppers: how often Newton failed and the step was halved
   bool meets_tolerance = true;
   StepTimings timings;
 };
