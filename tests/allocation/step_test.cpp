@@ -26,6 +26,20 @@ TEST(StepAllocation, HundredLinkChainAllocatesNothing) {
   EXPECT_EQ(run.checkpoint().missed, 0);
 }
 
+TEST(StepAllocation, SmoothSteppersAllocateNothing) {
+  const Model m = rod_chain(10, 0.1, 0.1);
+  for (const StepperInfo& info : steppers()) {
+    SimulationOptions o;
+    o.stepper.name = info.name;
+    o.duration = 10;
+    o.step = 1e-4;
+    Simulation run(m, o);
+    run.start();
+    allocations_in(run, 20);
+    EXPECT_EQ(allocations_in(run, 50), 0) << info.name;
+  }
+}
+
 TEST(StepAllocation, GridOfAThousandBodiesAtRestAllocatesNothing) {
   // 20 × 50 balls side by side on the floor: a thousand contacts, a thousand islands.
   Model m = empty_model();

@@ -31,6 +31,9 @@ void expect_same(const urto::Checkpoint& a, const urto::Checkpoint& b) {
   EXPECT_EQ(a.state.angles, b.state.angles);
   EXPECT_EQ(a.memory.lambda, b.memory.lambda);
   EXPECT_EQ(a.memory.h, b.memory.h);
+  EXPECT_EQ(a.memory.acceleration, b.memory.acceleration);
+  EXPECT_EQ(a.memory.true_acceleration, b.memory.true_acceleration);
+  EXPECT_EQ(a.memory.power, b.memory.power);
   ASSERT_EQ(a.memory.items.size(), b.memory.items.size());
   for (std::size_t k = 0; k < a.memory.items.size(); ++k) {
     EXPECT_EQ(a.memory.items[k].id, b.memory.items[k].id);
@@ -70,6 +73,15 @@ TEST_F(Checkpoint, ResumedAdaptiveRunsHaveTheSameBits) {
   const std::vector<std::string> set{"simulation.adaptive=true", "simulation.duration=5"};
   const Scene scene = parse_scene(samples::busy_scene, "test", set);
   for (int pause = 10; pause < 200; pause += 10) expect_same_future(scene, pause, path("c.h5"));
+}
+
+TEST_F(Checkpoint, ResumedRunsOfSmoothSteppersHaveTheSameBits) {
+  for (const char* stepper : {"generalised-alpha", "munthe-kaas", "linear-implicit-euler"}) {
+    const std::vector<std::string> set{std::string("simulation.stepper=") + stepper,
+                                       "bodies.bob.velocity=[1, 0, 0]"};
+    const Scene scene = parse_scene(samples::hanging_scene, "test", set);
+    for (const int pause : {0, 1, 20}) expect_same_future(scene, pause, path("c.h5"));
+  }
 }
 
 TEST_F(Checkpoint, KeepsEveryBit) {

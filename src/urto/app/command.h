@@ -21,6 +21,8 @@ enum ExitCode : int {
 void add_solve_command(CLI::App& app, int& exit_code);
 void add_generate_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
+void add_statics_command(CLI::App& app, int& exit_code);
+void add_modes_command(CLI::App& app, int& exit_code);
 void add_check_command(CLI::App& app, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
 void add_report_command(CLI::App& app, int& exit_code);

@@ -66,6 +66,8 @@ int run(int argc, char** argv) {
   app.footer("Each command has its own --help.");
   int exit_code = success;
   add_run_command(app, exit_code);
+  add_statics_command(app, exit_code);
+  add_modes_command(app, exit_code);
   add_check_command(app, exit_code);
   add_info_command(app, exit_code);
   add_report_command(app, exit_code);

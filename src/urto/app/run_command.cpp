@@ -32,7 +32,7 @@ struct RunCommand {
   std::vector<std::string> set;
   std::optional<double> duration, step, tolerance;
   std::optional<int> threads;
-  std::string solver, friction;
+  std::string stepper, solver, friction;
   bool csv = false, resume = false, quiet = false, json = false, timings = false;
   bool no_progress = false, no_report = false;
 
@@ -50,6 +50,7 @@ std::vector<std::string> overrides_of(const RunCommand& c) {
   if (c.step) out.push_back(fmt::format("simulation.step={}", *c.step));
   if (c.tolerance) out.push_back(fmt::format("simulation.tolerance={}", *c.tolerance));
   if (c.threads) out.push_back(fmt::format("simulation.threads={}", *c.threads));
+  if (!c.stepper.empty()) out.push_back(fmt::format("simulation.stepper={}", c.stepper));
   if (!c.solver.empty()) out.push_back(fmt::format("simulation.solver={}", c.solver));
   if (!c.friction.empty()) out.push_back(fmt::format("simulation.friction={}", c.friction));
   return out;
@@ -344,6 +345,9 @@ void add_options(CLI::App& sub, RunCommand& c) {
       ->take_all();
   sub.add_option("--duration", c.duration, "Simulated time [s]")->type_name("SECONDS");
   sub.add_option("--step", c.step, "Time step [s]")->type_name("SECONDS");
+  sub.add_option("--stepper", c.stepper,
+                 "dvi, generalised-alpha, hht, ... (docs/steppers/smooth.md)")
+      ->type_name("NAME");
   sub.add_option("--solver", c.solver, "For islands that simple sweeps do not solve")
       ->type_name("NAME");
   sub.add_option("--tol", c.tolerance, "Every step's certificate must be at most this")

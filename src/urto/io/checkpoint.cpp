@@ -53,6 +53,9 @@ void write_memory(Hdf5File& file, const StepMemory& memory) {
   file.write("/memory/start", start);
   file.write("/memory/dim", dim);
   file.write("/memory/lambda", std::span<const double>(memory.lambda));
+  file.write("/memory/acceleration", std::span<const double>(memory.acceleration));
+  file.write("/memory/true_acceleration", std::span<const double>(memory.true_acceleration));
+  file.write("/memory/power", std::span<const double>(memory.power));
 }
 
 void read_memory(const Hdf5File& file, StepMemory& memory) {
@@ -62,6 +65,13 @@ void read_memory(const Hdf5File& file, StepMemory& memory) {
   const std::vector<int> dim = file.integers("/memory/dim", high.size());
   const Vector lambda = file.numbers("/memory/lambda");
   memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
+  const Vector a = file.numbers("/memory/acceleration");
+  const Vector a_true =
+      file.numbers("/memory/true_acceleration", static_cast<std::size_t>(a.size()));
+  memory.acceleration.assign(a.data(), a.data() + a.size());
+  memory.true_acceleration.assign(a_true.data(), a_true.data() + a_true.size());
+  const Vector power = file.numbers("/memory/power", 2);
+  memory.power = {power[0], power[1]};
   for (std::size_t k = 0; k < high.size(); ++k) {
     const std::uint64_t id =
         (static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(high[k])) << 32) |

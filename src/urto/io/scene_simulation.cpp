@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "urto/io/scene_builder.h"
+#include "urto/stepper/stepper.h"
 
 namespace urto::scene {
 namespace {
@@ -18,6 +19,15 @@ struct Settings {
     if (const auto v = o.find(key)) x = static_cast<int>(to_integer(*v, low, high));
   }
 };
+
+void refuse_unknown(const Value& at, std::string_view what, const std::string& name,
+                    const std::vector<std::string_view>& known) {
+  if (contains(known, name)) return;
+  const std::string near = suggestion(name, known);
+  refuse(at, fmt::format(
+                 "there is no {} '{}'{}", what, name,
+                 near.empty() ? fmt::format(" (there are: {})", fmt::join(known, ", ")) : near));
+}
 
 void read_run(const Settings& s, SimulationOptions& options) {
   s.set("duration", options.duration, positive("s"));
@@ -37,7 +47,12 @@ void read_run(const Settings& s, SimulationOptions& options) {
 }
 
 void read_stepper(const Settings& s, StepperOptions& stepper) {
-  if (const auto name = s.o.find("stepper")) stepper.name = to_name(*name);
+  if (const auto name = s.o.find("stepper")) {
+    stepper.name = to_name(*name);
+    std::vector<std::string_view> known;
+    for (const StepperInfo& info : steppers()) known.push_back(info.name);
+    refuse_unknown(*name, "stepper", stepper.name, known);
+  }
   if (const auto v = s.o.find("friction")) {
     stepper.friction = to_word(*v, words::friction_law) == 0 ? Friction::exact : Friction::convex;
   }
@@ -49,6 +64,21 @@ void read_stepper(const Settings& s, StepperOptions& stepper) {
   s.set("restitution", stepper.restitution);
   s.set("project_joints", stepper.project_joints);
   s.set("projection_tolerance", stepper.projection_tolerance, positive("m, rad"));
+  s.set("newmark_gamma", stepper.newmark_gamma, {.low = 0.5, .high = 1});
+  s.set("newmark_beta", stepper.newmark_beta, {.low = 0, .high = 1, .above = true});
+  s.set("hht_alpha", stepper.hht_alpha, {.low = -1.0 / 3, .high = 0});
+  s.set("spectral_radius", stepper.spectral_radius, {.low = 0, .high = 1});
+  s.set("newton_tolerance", stepper.newton_tolerance, {.low = 0, .high = 1, .above = true});
+  s.set("newton_iterations", stepper.newton_iterations, 1, 10'000);
+  s.set("geometric_stiffness", stepper.geometric_stiffness);
+  s.set("reuse_factor", stepper.reuse_factor);
+  s.set("velocity_constraints", stepper.velocity_constraints);
+  s.set("baumgarte", stepper.baumgarte, non_negative("1/s"));
+  s.set("penalty_contact", stepper.penalty_contact);
+  s.set("penalty_stiffness", stepper.penalty.stiffness, positive("N/m^exponent"));
+  s.set("penalty_exponent", stepper.penalty.exponent, {.low = 1, .high = 3});
+  s.set("penalty_damping", stepper.penalty.damping, non_negative("s/m"));
+  s.set("penalty_slip", stepper.penalty.slip, positive("m/s"));
 }
 
 void read_solver(const Settings& s, SolveOptions& solver) {
@@ -56,13 +86,7 @@ void read_solver(const Settings& s, SolveOptions& solver) {
     solver.solver = to_text(*name);
     std::vector<std::string_view> known;
     for (const SolverInfo& info : solvers()) known.push_back(info.name);
-    if (!contains(known, solver.solver)) {
-      const std::string near = suggestion(solver.solver, known);
-      refuse(*name,
-             fmt::format(
-                 "there is no solver '{}'{}", solver.solver,
-                 near.empty() ? fmt::format(" (there are: {})", fmt::join(known, ", ")) : near));
-    }
+    refuse_unknown(*name, "solver", solver.solver, known);
   }
   s.set("tolerance", solver.tolerance, positive());
   s.set("max_iterations", solver.max_iterations, 1, 2'000'000'000);

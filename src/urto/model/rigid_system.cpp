@@ -64,6 +64,24 @@ Vector RigidSystem::difference(const Vector& to, const Vector& from) const {
   return urto::difference(model_, to, from);
 }
 
+void RigidSystem::increment_tangent(const Vector& delta, BlockDiagonal& T) const {
+  T = mass_;
+  for (int slot = 0; slot < model_.slots; ++slot) {
+    Eigen::Map<Mat6> block(T.values.data() + T.offset[slot]);
+    block.setIdentity();
+    block.bottomRightCorner<3, 3>() = right_jacobian(delta.segment<3>(6 * slot + 3));
+  }
+}
+
+bool RigidSystem::may_be_one_sided() const {
+  if (!model_.limits.empty() || !model_.frictions.empty()) return true;
+  const auto collide = std::count_if(model_.shapes.begin(), model_.shapes.end(),
+                                     [](const Shape& s) { return s.collides; });
+  return collide > 1 || std::any_of(model_.motors.begin(), model_.motors.end(), [](const Motor& m) {
+           return m.mode == MotorMode::speed && std::isfinite(m.max_force);
+         });
+}
+
 void RigidSystem::mass(const State&, BlockDiagonal& M) const {
   M = mass_;  // constant: inertia is in body axes
 }
@@ -255,7 +273,8 @@ void RigidSystem::add_motors(const State& state, const InteractionQuery& query,
       add_target(m.value, state, out);
       continue;
     }
-    if (query.equalities_only) continue;
+    if (query.equalities_only && !(query.velocity_equalities && !std::isfinite(m.max_force)))
+      continue;
     Law law{.on_velocity = true};
     if (std::isfinite(m.max_force)) {
       law = {

@@ -29,6 +29,8 @@ class RigidSystem final : public System {
   int nv() const override { return model_.nv(); }
   void add_increment(const Vector& q, const Vector& delta, Vector& out) const override;
   Vector difference(const Vector& to, const Vector& from) const override;
+  void increment_tangent(const Vector& delta, BlockDiagonal& T) const override;
+  bool may_be_one_sided() const override;
   void mass(const State& state, BlockDiagonal& M) const override;
   void force(const State& state, Vector& f) override;
   void tangents(const State& state, Tangent kind, ForceTangents& out) override;

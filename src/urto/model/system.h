@@ -15,6 +15,7 @@ struct InteractionQuery {
   bool accelerations = false;  ///< fill jdot_v too
   bool equalities_only =
       false;  ///< joints, couplings, position motors: what a position must satisfy
+  bool velocity_equalities = false;  ///< besides those: speed motors without a bound
 };
 
 struct Energies {  ///< [J]
@@ -34,6 +35,8 @@ class System {
   virtual void add_increment(const Vector& q, const Vector& delta, Vector& out) const = 0;
   /// to ⊖ from.
   virtual Vector difference(const Vector& to, const Vector& from) const = 0;
+  /// T(δ) with q ⊕ (δ + ε) = (q ⊕ δ) ⊕ (T(δ) ε + O(ε²)), one block a body, not symmetric. Left without blocks where ⊕ is a sum.
+  virtual void increment_tangent(const Vector& delta, BlockDiagonal& T) const;
 
   /// M(q), block by block.
   virtual void mass(const State& state, BlockDiagonal& M) const = 0;
@@ -43,6 +46,8 @@ class System {
   virtual void tangents(const State& state, Tangent kind, ForceTangents& out) = 0;
   virtual void interactions(const State& state, const InteractionQuery& query,
                             Interactions& out) = 0;
+  /// True if `interactions` can ever offer a row that is no equality: contacts, limits, dry friction.
+  virtual bool may_be_one_sided() const { return false; }
   /// (Jᵀλ)_q of the rows last measured, as blocks of −∂(Jᵀλ)/∂q to add to a stiffness.
   virtual void geometric_stiffness(const State& state, const Interactions& rows,
                                    const Vector& lambda, ForceTangents& out) = 0;
@@ -54,5 +59,11 @@ class System {
   /// A person's name for a row block.
   virtual std::string describe(const RowOrigin& origin) const = 0;
 };
+
+inline void System::increment_tangent(const Vector&, BlockDiagonal& T) const {
+  T.start.resize(1);
+  T.offset.resize(1);
+  T.values.clear();
+}
 
 }  // namespace urto

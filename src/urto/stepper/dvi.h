@@ -9,70 +9,23 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "urto/model/system.h"
-#include "urto/problem/certificate.h"
 #include "urto/stepper/options.h"
-#include "urto/stepper/step_solver.h"
+#include "urto/stepper/stepper.h"
 
 namespace urto {
 
-/// What one step leaves to the next: multipliers by row id. Part of a checkpoint, or a resumed run would differ in its last bits.
-struct StepMemory {
-  struct Item {
-    std::uint64_t id = 0;
-    int start = 0;  ///< in lambda
-    int dim = 0;
-  };
-  std::vector<Item> items = {};  ///< sorted by id
-  std::vector<double> lambda = {};
-  double h = 0;
-};
-
-/// Energy that went somewhere during a step [J].
-struct EnergyFlow {
-  double supplied = 0;  ///< by loads, motors and bodies that move as told
-  double friction = 0;  ///< dissipated
-  double impact = 0;    ///< dissipated by normal contact and limit impulses
-  double damping = 0;   ///< dissipated
-};
-
-struct StepTimings {  ///< [s]
-  double rows = 0, assemble = 0, solve = 0, certify = 0, advance = 0;
-};
-
-struct StepReport {
-  double t = 0, h = 0;  ///< the step from t to t + h
-  Certificate certificate;
-  StepSolveReport solve;
-  EnergyFlow energy;
-  double joint_error =
-      0;  ///< largest |g| of a rigid equality row at the start of the step [m, rad]
-  double penetration = 0;  ///< deepest rigid contact at the start of the step [m]
-  /// Energy of soft and cohesive contacts at the start of the step and, by the gaps' linear motion, at its end [J].
-  double contact_energy_before = 0, contact_energy = 0;
-  int contacts = 0;              ///< rows blocks of contacts and limits within reach
-  int active = 0;                ///< of those, with an impulse
-  std::uint64_t active_set = 0;  ///< a hash of which ones, and of which rebound
-  int limited_rebounds =
-      0;  ///< contacts that got less than their restitution, for it would have created energy
-  double early_rebound = 0;  ///< largest gap at which a rebound was taken, too early [m]
-  bool meets_tolerance = true;
-  StepTimings timings;
-};
-
-class DviStepper {
+class DviStepper final : public Stepper {
  public:
   DviStepper(System& system, const SimulationOptions& options);
 
   /// Advances the state by h.
-  void step(State& state, double h, StepMemory& memory, StepReport& report);
+  void step(State& state, double h, StepMemory& memory, StepReport& report) override;
 
   /// Of the last step: its rows, impulses γ [N·s] and velocities u.
-  const Interactions& rows() const { return rows_; }
-  const Vector& impulses() const { return lambda_; }
+  const Interactions& rows() const override { return rows_; }
+  const Vector& impulses() const override { return lambda_; }
   const BlockStepProblem& problem() const { return problem_; }
 
   /// Moves `state` onto the rigid equality rows at state.t, in the mass metric. Returns the remaining error.

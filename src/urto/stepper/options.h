@@ -5,6 +5,7 @@
 #include <string>
 
 #include "urto/model/force.h"
+#include "urto/model/penalty_law.h"
 #include "urto/solver/solver.h"
 
 namespace urto {
@@ -29,6 +30,26 @@ struct StepperOptions {
   /// O(h²); with this it is at rounding, for the price of one or two linear solves.
   bool project_joints = false;
   double projection_tolerance = 1e-12;  ///< [m, rad]
+
+  // Smooth steppers (stepper/smooth_stepper.h).
+  double newmark_gamma = 0.5;  ///< [½, 1]; second order at ½ only
+  double newmark_beta = 0.25;  ///< (0, 1]
+  double hht_alpha = -0.1;     ///< [−1/3, 0]; more negative damps more
+  double spectral_radius =
+      0.8;  ///< ρ∞ ∈ [0, 1] of generalised-alpha: what a step leaves of infinitely fast oscillations
+  /// Newton stops when the correction still to come is below this part of the largest acceleration.
+  double newton_tolerance = 1e-9;
+  int newton_iterations = 20;       ///< then the step is cut
+  bool geometric_stiffness = true;  ///< (Jᵀλ)_q in Newton's matrix: fewer iterations, dearer ones
+  bool reuse_factor =
+      true;  ///< keep Newton's matrix within a step while it contracts fast (modified Newton)
+  /// Hold the velocities on the joints too, with a second set of multipliers (Gear, Gupta and Leimkuhler 1985: index 2).
+  bool velocity_constraints = false;
+  /// ω [1/s] of Baumgarte's g̈ + 2ω ġ + ω² g = 0 in the explicit steppers; 0 lets the joints drift.
+  double baumgarte = 0;
+  /// Smooth steppers: contacts as stiff springs with damping and smoothed friction (model/penalty_system.h) instead of refusing them.
+  bool penalty_contact = false;
+  PenaltyLaw penalty = {};
 };
 
 struct SimulationOptions {

@@ -66,6 +66,9 @@ StepReport joined(const StepReport& a, const StepReport& b) {
   r.penetration = std::max(a.penetration, b.penetration);
   r.early_rebound = std::max(a.early_rebound, b.early_rebound);
   r.contact_energy_before = a.contact_energy_before;
+  r.newton_iterations += a.newton_iterations;
+  r.factorizations += a.factorizations;
+  r.cuts += a.cuts;
   add(r.energy, a.energy);
   add(r.timings, a.timings);
   return r;
@@ -81,6 +84,33 @@ SimulationOptions with_envelope(SimulationOptions options, const Model& model) {
   }
   options.contact_envelope = smallest / 20;
   return options;
+}
+
+void validate_smooth(const StepperOptions& s) {
+  check(s.newmark_gamma >= 0.5 && s.newmark_gamma <= 1, "newmark_gamma", s.newmark_gamma,
+        "a number from 1/2 to 1");
+  check(s.newmark_beta > 0 && s.newmark_beta <= 1, "newmark_beta", s.newmark_beta,
+        "a number above 0, up to 1");
+  check(s.hht_alpha >= -1.0 / 3 - 1e-12 && s.hht_alpha <= 0, "hht_alpha", s.hht_alpha,
+        "a number from -1/3 to 0");
+  check(s.spectral_radius >= 0 && s.spectral_radius <= 1, "spectral_radius", s.spectral_radius,
+        "a number from 0 to 1");
+  check(s.newton_tolerance > 0 && s.newton_tolerance < 1, "newton_tolerance", s.newton_tolerance,
+        "a number between 0 and 1");
+  check(s.newton_iterations >= 1, "newton_iterations", s.newton_iterations, "one or more");
+  check(s.baumgarte >= 0 && std::isfinite(s.baumgarte), "baumgarte", s.baumgarte,
+        "zero or more (1/s)");
+  const StepperInfo& info = find_stepper(s.name);
+  check(s.penalty.stiffness > 0 && std::isfinite(s.penalty.stiffness), "penalty_stiffness",
+        s.penalty.stiffness, "a positive number");
+  check(s.penalty.exponent >= 1 && s.penalty.exponent <= 3, "penalty_exponent", s.penalty.exponent,
+        "a number from 1 to 3");
+  check(s.penalty.damping >= 0 && std::isfinite(s.penalty.damping), "penalty_damping",
+        s.penalty.damping, "zero or more (s/m)");
+  check(s.penalty.slip > 0, "penalty_slip", s.penalty.slip, "a positive number (m/s)");
+  if (s.penalty_contact && info.contacts)
+    throw InputError("simulation: penalty_contact", fmt::format("the stepper '{}'", s.name),
+                     "a smooth stepper: this one treats contacts as they are");
 }
 
 }  // namespace
@@ -104,22 +134,26 @@ void validate(const SimulationOptions& o) {
   check(positive(o.stepper.projection_tolerance), "projection_tolerance",
         o.stepper.projection_tolerance, "a positive number");
   check(positive(o.solver.tolerance), "tolerance", o.solver.tolerance, "a positive number");
-  if (o.stepper.name != "dvi") {
-    throw InputError("simulation: stepper", fmt::format("'{}'", o.stepper.name), "one of: dvi");
-  }
+  validate_smooth(o.stepper);
 }
 
 Simulation::Simulation(const Model& model, const SimulationOptions& options)
     : options_((validate(options), with_envelope(options, model))),
       system_(model),
-      stepper_(system_, options_) {
+      dvi_(system_, options_) {
+  const StepperInfo& info = find_stepper(options.stepper.name);
+  check_capabilities(info, model);
+  order_ = info.order;
+  if (options.stepper.penalty_contact && !info.contacts)
+    penalty_ = std::make_unique<PenaltySystem>(system_, options.stepper.penalty);
+  if (!info.contacts) smooth_ = make_smooth_stepper(mechanics(), options_);
   point_.state = initial_state(model);
   point_.next_step = point_.smooth_step = options.step;
 }
 
 const StartReport& Simulation::start() {
   start_report_ = consistent_start(system_, options_, point_.state);
-  const Energies e = system_.energies(point_.state);
+  const Energies e = mechanics().energies(point_.state);
   point_.energy = {
       .kinetic = e.kinetic, .potential = e.potential, .start = e.kinetic + e.potential};
   run_state_ = RunState::running;
@@ -157,7 +191,7 @@ bool Simulation::advance() {
 }
 
 void Simulation::account(const StepReport& r) {
-  const Energies e = system_.energies(point_.state);
+  const Energies e = mechanics().energies(point_.state);
   EnergyAudit& audit = point_.energy;
   audit.kinetic = e.kinetic;
   audit.potential = e.potential + r.contact_energy;
@@ -168,6 +202,7 @@ void Simulation::account(const StepReport& r) {
   audit.impact += r.energy.impact;
   audit.damping += r.energy.damping;
   ++point_.steps;
+  point_.rejected += r.cuts;
   if (!r.meets_tolerance) ++point_.missed;
   if (!(r.certificate.residual() <= point_.worst_residual)) {
     point_.worst_residual = r.certificate.residual();
@@ -185,7 +220,7 @@ bool Simulation::fixed_step() {
   const bool split = !last && left < options_.step * (2 - 1e-6);
   const double h = last ? left : split ? 0.5 * left : options_.step;
   try {
-    stepper_.step(point_.state, h, point_.memory, report_);
+    stepper().step(point_.state, h, point_.memory, report_);
   } catch (const InputError& error) {
     return fail(error.what());
   }
@@ -202,12 +237,15 @@ bool Simulation::fixed_step() {
 double Simulation::attempt_error() {
   if (!fine_.q.allFinite() || !coarse_.q.allFinite())
     return std::numeric_limits<double>::infinity();
-  const double apart =
-      fine_.q.size() > 0 ? system_.difference(fine_.q, coarse_.q).cwiseAbs().maxCoeff() : 0.0;
+  // Of a method of order p the fine way is 2^p times better than the coarse one.
+  const double apart = fine_.q.size() > 0
+                           ? system_.difference(fine_.q, coarse_.q).cwiseAbs().maxCoeff() /
+                                 (std::ldexp(1.0, order_) - 1)
+                           : 0.0;
   return std::max({apart, first_half_.early_rebound, report_.early_rebound});
 }
 
-// Step doubling. Both ways are first order, so that their difference estimates the local error of the fine one, and (smooth steps) removes it.
+// Step doubling. Both ways are of the same order (dvi: the first), so that their difference estimates the local error of the fine one, and (smooth steps) removes it.
 // A step in which the two ways disagree about which contacts act has an error of first order in h: it is accepted by the same
 // tolerance, but does not tell how large the next step may be, which returns to what it was before the event.
 bool Simulation::adaptive_step() {
@@ -224,14 +262,14 @@ bool Simulation::adaptive_step() {
     try {
       coarse_ = point_.state;
       coarse_memory_ = point_.memory;
-      stepper_.step(coarse_, h, coarse_memory_, coarse_report_);
+      stepper().step(coarse_, h, coarse_memory_, coarse_report_);
       fine_ = point_.state;
       fine_memory_ = point_.memory;
-      stepper_.step(fine_, 0.5 * h, fine_memory_, first_half_);
+      stepper().step(fine_, 0.5 * h, fine_memory_, first_half_);
       // A step leaves a velocity along the joints of where it began. The next step removes that lag of O(h), but gyroscopic
       // and damping forces would see it before, an error of O(h²) in one of the two ways only, which no combination of them removes.
-      if (options_.extrapolate) stepper_.project_velocities(fine_);
-      stepper_.step(fine_, 0.5 * h, fine_memory_, report_);
+      if (options_.extrapolate && !smooth_) dvi_.project_velocities(fine_);
+      stepper().step(fine_, 0.5 * h, fine_memory_, report_);
     } catch (const InputError& error) {
       if (h <= options_.min_step) return fail(error.what());
       failed = true;
@@ -244,7 +282,8 @@ bool Simulation::adaptive_step() {
     const bool accepted =
         error <= options_.error_tolerance || (h <= options_.min_step && std::isfinite(error));
     const double ratio = error > 0 ? options_.error_tolerance / error : 1e6;
-    const double factor = std::clamp(0.9 * (smooth ? std::sqrt(ratio) : ratio), 0.2, 2.0);
+    const double factor =
+        std::clamp(0.9 * (smooth ? std::pow(ratio, 1.0 / (order_ + 1)) : ratio), 0.2, 2.0);
     if (!accepted) {
       if (h <= options_.min_step) return fail("no finite step possible at min_step");
       if (point_.smooth_step < h) point_.smooth_step = h;
@@ -259,13 +298,13 @@ bool Simulation::adaptive_step() {
       point_.next_step = std::max(h * factor, 0.25 * point_.smooth_step);
     }
     report_ = joined(first_half_, report_);
-    if (smooth && options_.extrapolate) {
+    if (smooth && options_.extrapolate && !smooth_) {
       const Vector more = system_.difference(fine_.q, coarse_.q);
       system_.add_increment(fine_.q, more, fine_.q);
       fine_.v += fine_.v - coarse_.v;
       // Two states on the joints have a combination beside them, by the square of their distance.
       if (options_.stepper.project_joints)
-        stepper_.project_positions(fine_, options_.stepper.projection_tolerance, 5);
+        dvi_.project_positions(fine_, options_.stepper.projection_tolerance, 5);
       system_.accept(fine_);
     }
     std::swap(point_.state, fine_);

@@ -6,10 +6,12 @@
 //     while (run.advance()) recorder.add(run);
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "urto/analysis/consistent_start.h"
+#include "urto/model/penalty_system.h"
 #include "urto/model/rigid_system.h"
 #include "urto/stepper/dvi.h"
 #include "urto/stepper/options.h"
@@ -64,9 +66,10 @@ class Simulation {
   const StepReport& report() const { return report_; }  ///< of the last accepted step
   const StartReport& start_report() const { return start_report_; }
   /// Rows and impulses of the last step; contacts through system().contacts().
-  const Interactions& rows() const { return stepper_.rows(); }
-  const Vector& impulses() const { return stepper_.impulses(); }
-  const BlockStepProblem& problem() const { return stepper_.problem(); }
+  const Interactions& rows() const { return stepper().rows(); }
+  const Vector& impulses() const { return stepper().impulses(); }
+  /// Of the stepper dvi.
+  const BlockStepProblem& problem() const { return dvi_.problem(); }
   RunState run_state() const { return run_state_; }
   const std::string& failure() const { return failure_; }
   double end_time() const { return options_.duration; }
@@ -75,6 +78,10 @@ class Simulation {
   const StepTimings& total_timings() const { return total_; }
 
  private:
+  /// What energies are asked of: with contacts by penalty not the model's own system.
+  System& mechanics() { return penalty_ ? static_cast<System&>(*penalty_) : system_; }
+  Stepper& stepper() { return smooth_ ? *smooth_ : static_cast<Stepper&>(dvi_); }
+  const Stepper& stepper() const { return smooth_ ? *smooth_ : static_cast<const Stepper&>(dvi_); }
   bool fixed_step();
   bool adaptive_step();
   double attempt_error();
@@ -83,7 +90,10 @@ class Simulation {
 
   SimulationOptions options_;
   RigidSystem system_;
-  DviStepper stepper_;
+  DviStepper dvi_;  ///< also projects onto the joints
+  std::unique_ptr<PenaltySystem> penalty_ = {};
+  std::unique_ptr<Stepper> smooth_ = {};  ///< when the options name one
+  int order_ = 1;
   Checkpoint point_;
   StepReport report_;
   StartReport start_report_;

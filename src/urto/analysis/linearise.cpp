@@ -1,0 +1,129 @@
+#include "urto/analysis/linearise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <Eigen/Cholesky>
+#include <Eigen/QR>
+
+#include "urto/stepper/one_sided.h"
+#include "urto/stepper/smooth_explicit.h"
+
+namespace urto {
+namespace {
+
+using Triplets = std::vector<Eigen::Triplet<double>>;
+
+// Blocks of a system of few velocities fill the corner of a 6 × 6 block only.
+void add_blocks(const ForceTangents& tangents, int n, Triplets& K, Triplets& D) {
+  for (const ForceTangents::Block& block : tangents.blocks) {
+    for (int c = 0; c < std::min(6, n - block.column); ++c) {
+      for (int r = 0; r < std::min(6, n - block.row); ++r) {
+        K.emplace_back(block.row + r, block.column + c, block.stiffness(r, c));
+        D.emplace_back(block.row + r, block.column + c, block.damping(r, c));
+      }
+    }
+  }
+}
+
+/// Rows of J by whether their block is soft; `factor` of a row is its stiffness, or its damping.
+SparseMatrix soft_part(const Interactions& rows, const SparseMatrix& J, bool damping) {
+  Vector factor = Vector::Zero(rows.rows());
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (!std::isfinite(rows.laws[i].stiffness)) continue;
+    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r)
+      factor[r] = damping ? rows.laws[i].damping : rows.laws[i].stiffness;
+  }
+  const SparseMatrix scaled = factor.asDiagonal() * J;
+  return SparseMatrix(J.transpose()) * scaled;
+}
+
+SparseMatrix rigid_part(const Interactions& rows, const SparseMatrix& J) {
+  std::vector<int> place(rows.rows(), -1);
+  int count = 0;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (std::isfinite(rows.laws[i].stiffness)) continue;
+    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) place[r] = count++;
+  }
+  Triplets kept;
+  for (int c = 0; c < J.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(J, c); it; ++it) {
+      if (place[it.row()] >= 0) kept.emplace_back(place[it.row()], c, it.value());
+    }
+  }
+  SparseMatrix out(count, J.cols());
+  out.setFromTriplets(kept.begin(), kept.end());
+  return out;
+}
+
+}  // namespace
+
+Linearisation linearise(System& system, const State& state) {
+  Linearisation out;
+  const int n = system.nv();
+  State still = state;
+  still.v.setZero(n);
+  refuse_one_sided(system, still, "linearisation", out.rows);
+  Vector a;
+  ExplicitStepper dynamics(system, {}, ExplicitKind::euler);
+  dynamics.accelerations(still, a, out.lambda);
+  out.rows = dynamics.rows();
+  out.unbalanced = n > 0 ? a.cwiseAbs().maxCoeff() : 0;
+  system.force(still, out.force);
+  BlockDiagonal M;
+  system.mass(still, M);
+  out.M = to_sparse(M);
+  ForceTangents tangents;
+  system.tangents(still, Tangent::exact, tangents);
+  system.geometric_stiffness(still, out.rows, out.lambda, tangents);
+  Triplets K, D;
+  add_blocks(tangents, n, K, D);
+  out.K.resize(n, n);
+  out.D.resize(n, n);
+  out.K.setFromTriplets(K.begin(), K.end());
+  out.D.setFromTriplets(D.begin(), D.end());
+  const SparseMatrix J = to_sparse(out.rows.J);
+  out.K += soft_part(out.rows, J, false);
+  out.D += soft_part(out.rows, J, true);
+  out.J = rigid_part(out.rows, J);
+  return out;
+}
+
+Matrix allowed_motions(const SparseMatrix& M, const SparseMatrix& J) {
+  const Eigen::LLT<Matrix> llt{Matrix(M)};
+  Matrix rows = Matrix(J).transpose();
+  llt.matrixL().solveInPlace(rows);
+  // Rows of different units are made equally long, so that one threshold fits all.
+  for (int c = 0; c < rows.cols(); ++c) {
+    if (rows.col(c).norm() > 0) rows.col(c).normalize();
+  }
+  Matrix N = Matrix::Identity(M.rows(), M.rows());
+  int rank = 0;
+  if (rows.cols() > 0) {
+    Eigen::ColPivHouseholderQR<Matrix> qr(rows);
+    qr.setThreshold(1e-9);
+    rank = static_cast<int>(qr.rank());
+    N = qr.householderQ() * N;
+  }
+  Matrix free = N.rightCols(M.rows() - rank);
+  llt.matrixU().solveInPlace(free);
+  return free;
+}
+
+StateSpace state_space(const Linearisation& l) {
+  const Matrix N = allowed_motions(l.M, l.J);
+  const int f = static_cast<int>(N.cols());
+  StateSpace s;
+  s.A.setZero(2 * f, 2 * f);
+  s.A.topRightCorner(f, f).setIdentity();
+  s.A.bottomLeftCorner(f, f) = -N.transpose() * (l.K * N);
+  s.A.bottomRightCorner(f, f) = -N.transpose() * (l.D * N);
+  s.B.setZero(2 * f, l.M.rows());
+  s.B.bottomRows(f) = N.transpose();
+  s.C.setZero(l.M.rows(), 2 * f);
+  s.C.leftCols(f) = N;
+  return s;
+}
+
+}  // namespace urto

@@ -1,0 +1,366 @@
+#include "urto/analysis/statics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <Eigen/QR>
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/solver/saddle_lu.h"
+#include "urto/stepper/one_sided.h"
+
+namespace urto {
+namespace {
+
+double largest(const Vector& v) {
+  return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
+}
+
+class Equilibrium {
+ public:
+  Equilibrium(System& system, State& state, const StaticsOptions& options)
+      : system_(system), state_(state), options_(options) {
+    system.mass(state, mass_);
+    lambda_.setZero(0);
+  }
+
+  StaticsReport find() {
+    const State start = state_;
+    measure();
+    hold();
+    const Vector unbalanced = force_ + reaction(lambda_);
+    for (int k = 1; k <= options_.load_steps; ++k) {
+      held_back_ = (1 - static_cast<double>(k) / options_.load_steps) * unbalanced;
+      if (!balance()) break;
+    }
+    report_.move = largest(system_.difference(state_.q, start.q));
+    report_.lambda = lambda_;
+    report_.rows = rows_;
+    return report_;
+  }
+
+ private:
+  void measure() {
+    system_.interactions(state_, {.equalities_only = true, .velocity_equalities = true}, rows_);
+    system_.force(state_, force_);
+    if (lambda_.size() != rows_.rows()) lambda_.setZero(rows_.rows());
+  }
+  Vector reaction(const Vector& lambda) const {
+    Vector out = Vector::Zero(system_.nv());
+    transpose_multiply_add(rows_.J, lambda, out);
+    return out;
+  }
+  static bool soft(const Law& law) { return std::isfinite(law.stiffness); }
+  /// A speed motor at rest holds nothing.
+  static bool idle(const Law& law) { return law.on_velocity; }
+
+  void add_matrix(double tau, bool stiff = true);
+  void solve(double tau);
+  void hold();
+  double joint_error() const;
+  double residual();
+  bool balance();
+  double search(const State& from, double before);
+  double lowest_stiffness();
+  double walk(const State& from);
+
+  System& system_;
+  State& state_;
+  const StaticsOptions& options_;
+  BlockDiagonal mass_;
+  Interactions rows_;
+  Vector force_, lambda_, next_lambda_, step_, rhs_, solution_, held_back_;
+  ForceTangents tangents_;
+  SaddleLu factor_;
+  double scale_ = 0;  ///< of forces [N]
+  StaticsReport report_;
+};
+
+void Equilibrium::add_matrix(double tau, bool stiff) {
+  const int n = system_.nv();
+  factor_.start(n, n + rows_.rows());
+  for (int k = 0; k < mass_.blocks(); ++k) {
+    const auto block = mass_.block(k);
+    for (int c = 0; c < block.cols(); ++c) {
+      for (int r = 0; r < block.rows(); ++r)
+        factor_.add(mass_.start[k] + r, mass_.start[k] + c, tau * block(r, c));
+    }
+  }
+  tangents_.clear();
+  if (stiff) {
+    system_.tangents(state_, Tangent::exact, tangents_);
+    system_.geometric_stiffness(state_, rows_, lambda_, tangents_);
+  }
+  for (const ForceTangents::Block& block : tangents_.blocks) {
+    for (int c = 0; c < std::min(6, n - block.column); ++c) {
+      for (int r = 0; r < std::min(6, n - block.row); ++r)
+        factor_.add(block.row + r, block.column + c, block.stiffness(r, c));
+    }
+  }
+  const BlockRows& J = rows_.J;
+  for (int i = 0; i < J.blocks(); ++i) {
+    const Law& law = rows_.laws[i];
+    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = J.entries[e];
+      for (int r = 0; r < J.height(i); ++r) {
+        for (int c = 0; c < entry.width; ++c) {
+          const double value = J.values[entry.offset + r * entry.width + c];
+          if (idle(law)) continue;
+          factor_.add(entry.column + c, n + J.row_start[i] + r, value);
+          factor_.add(n + J.row_start[i] + r, entry.column + c, value);
+        }
+      }
+    }
+    for (int row = n + J.row_start[i]; row < n + J.row_start[i + 1]; ++row) {
+      if (idle(law)) {
+        factor_.add(row, row, 1);
+      } else if (soft(law)) {
+        factor_.add(row, row, -1 / law.stiffness);
+      } else {
+        factor_.shift(row, -1);
+      }
+    }
+  }
+}
+
+// Reactions of the start: those with which it would begin to move.
+void Equilibrium::hold() {
+  const int n = system_.nv();
+  add_matrix(1, false);
+  rhs_.setZero(n + rows_.rows());
+  rhs_.head(n) = force_;
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    if (!soft(rows_.laws[i])) continue;
+    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) rhs_[n + r] = -rows_.g[r];
+  }
+  if (!factor_.factorize())
+    throw InputError("statics", "a mass matrix that is singular or not a number",
+                     "positive masses");
+  factor_.solve(rhs_, solution_);
+  lambda_ = -solution_.tail(rows_.rows());
+}
+
+// Fills step_ and next_lambda_. The unknown is the change of λ, which vanishes at the end, and with it what the shifts of the rows do. Soft rows:
+// J δq + λ/k = −g.
+void Equilibrium::solve(double tau) {
+  const int n = system_.nv();
+  add_matrix(tau);
+  rhs_.setZero(n + rows_.rows());
+  rhs_.head(n) = force_ + reaction(lambda_) - held_back_;
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    const Law& law = rows_.laws[i];
+    if (idle(law)) continue;
+    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
+      rhs_[n + r] = -rows_.g[r] - (soft(law) ? lambda_[r] / law.stiffness : 0);
+  }
+  if (!factor_.factorize())
+    throw InputError("statics", "a singular stiffness",
+                     "springs or joints against every motion, or a load that balances");
+  factor_.solve(rhs_, solution_);
+  step_ = solution_.head(n);
+  next_lambda_ = lambda_ - solution_.tail(rows_.rows());
+}
+
+double Equilibrium::joint_error() const {
+  double error = 0;
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    if (soft(rows_.laws[i]) || idle(rows_.laws[i])) continue;
+    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
+      error = std::max(error, std::abs(rows_.g[r]));
+  }
+  return error;
+}
+
+// Of state_ and lambda_, which it measures anew: forces relative to what pulls on the system. Soft rows count by the force they ought to have.
+double Equilibrium::residual() {
+  measure();
+  const Vector r = force_ - held_back_;
+  const Vector reactions = reaction(lambda_);
+  double error = largest(r + reactions);
+  // Springs alone balance to nothing: what pulled at the start stays the measure.
+  scale_ = std::max({scale_, largest(force_), largest(reactions)});
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    if (!soft(rows_.laws[i])) continue;
+    for (int k = rows_.J.row_start[i]; k < rows_.J.row_start[i + 1]; ++k)
+      error = std::max(error, std::abs(lambda_[k] + rows_.laws[i].stiffness * rows_.g[k]));
+  }
+  return scale_ > 0 ? error / scale_ : error;
+}
+
+// Half steps until the residual falls, from `from` along step_; the whole step if none does.
+double Equilibrium::search(const State& from, double before) {
+  const Vector old = lambda_;
+  double part = 1;
+  for (int k = 0; k < 8; ++k, part *= 0.5) {
+    const Vector move = part * step_;
+    system_.add_increment(from.q, move, state_.q);
+    system_.accept(state_);
+    lambda_ = old + part * (next_lambda_ - old);
+    const double after = residual() + joint_error();
+    if (after < before) return after;
+  }
+  system_.add_increment(from.q, step_, state_.q);
+  system_.accept(state_);
+  lambda_ = next_lambda_;
+  return residual() + joint_error();
+}
+
+// The least eigenvalue of K against M on the allowed motions, at state_ with lambda_.
+double Equilibrium::lowest_stiffness() {
+  const int n = system_.nv();
+  if (n > options_.largest_checked) return std::numeric_limits<double>::quiet_NaN();
+  tangents_.clear();
+  system_.tangents(state_, Tangent::exact, tangents_);
+  system_.geometric_stiffness(state_, rows_, lambda_, tangents_);
+  Matrix K = Matrix::Zero(n, n);
+  for (const ForceTangents::Block& block : tangents_.blocks) {
+    const int rows = std::min(6, n - block.row);
+    const int columns = std::min(6, n - block.column);
+    K.block(block.row, block.column, rows, columns) += block.stiffness.topLeftCorner(rows, columns);
+  }
+  SparseMatrix J = to_sparse(rows_.J);
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    const Law& law = rows_.laws[i];
+    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
+      if (!soft(law) && !idle(law)) continue;
+      if (soft(law)) K += law.stiffness * Matrix(J.row(r).transpose() * J.row(r));
+      J.prune([&](Eigen::Index row, Eigen::Index, double) { return row != r; });
+    }
+  }
+  const Matrix N = allowed_motions(to_sparse(mass_), J);
+  if (N.cols() == 0) return 0;
+  const Matrix reduced = N.transpose() * K * N;
+  return Eigen::SelfAdjointEigenSolver<Matrix>(0.5 * (reduced + reduced.transpose()),
+                                               Eigen::EigenvaluesOnly)
+      .eigenvalues()[0];
+}
+
+// Along step_, shorter while the joints come apart by more than a tenth of the way: there the linear rows say nothing any more.
+double Equilibrium::walk(const State& from) {
+  double leap = largest(step_);
+  const double error = joint_error();
+  if (leap > options_.largest_move) step_ *= options_.largest_move / leap;
+  for (int k = 0;; ++k) {
+    system_.add_increment(from.q, step_, state_.q);
+    system_.accept(state_);
+    measure();
+    leap = largest(step_);
+    if (k == 10 || joint_error() <= std::max(0.1 * leap, error)) break;
+    step_ *= 0.5;
+  }
+  lambda_ = next_lambda_;
+  return residual() + joint_error();
+}
+
+bool Equilibrium::balance() {
+  double now = residual() + joint_error();
+  // A body under its own weight would move by τ⁻¹ g in the first step: a tenth of the largest move.
+  double heaviest = 0;
+  for (int k = 0; k < mass_.blocks(); ++k) {
+    for (int c = 0; c < mass_.size(k); ++c)
+      heaviest = std::max(heaviest, std::abs(force_[mass_.start[k] + c]) / mass_.block(k)(c, c));
+  }
+  const double first = heaviest / options_.largest_move;
+  double tau = now > 1e-6 ? first : 0;
+  for (int k = 0; k < options_.max_iterations; ++k) {
+    report_.residual = residual();
+    report_.joint_error = joint_error();
+    if (report_.residual <= options_.tolerance && report_.joint_error <= 1e-11) {
+      report_.lowest = lowest_stiffness();
+      report_.converged = true;
+      return true;
+    }
+    ++report_.iterations;
+    report_.lowest = lowest_stiffness();
+    const double least = report_.lowest < 0 ? -1.5 * report_.lowest : 0;
+    // Motions that nothing resists and nothing drives, as a spin about a ball joint, need a little τ.
+    solve(std::max({tau, least, 1e-9 * std::max(first, 1.0)}));
+    const double leap = largest(step_);
+    const State from = state_;
+    if (tau > 0 || least > 0 || leap > options_.largest_move) {
+      const double after = walk(from);
+      // Switched evolution relaxation (Mulder and van Leer 1985): the nearer, the longer the pseudo-time step.
+      tau *= std::clamp(after / now, 0.1, 2.0);
+      tau = after < 1e-3 && leap < 1e-2 * options_.largest_move ? 0 : std::max(tau, 1e-6 * first);
+      now = after;
+    } else {
+      const double after = search(from, now);
+      // Newton left the neighbourhood in which it converges.
+      if (!(after < 1e3 * now) && after > 1e-6) tau = first;
+      now = after;
+    }
+  }
+  report_.converged = false;
+  report_.message = fmt::format("no equilibrium in {} iterations: residual {:.2e}",
+                                options_.max_iterations, report_.residual);
+  return false;
+}
+
+}  // namespace
+
+StaticsReport find_equilibrium(System& system, State& state, const StaticsOptions& options) {
+  Interactions scratch;
+  state.v.setZero(system.nv());
+  refuse_one_sided(system, state, "statics", scratch);
+  const StaticsReport report = Equilibrium(system, state, options).find();
+  refuse_one_sided(system, state, "statics", scratch);
+  return report;
+}
+
+LinearStatics linear_statics(System& system, const State& state) {
+  const Linearisation l = linearise(system, state);
+  const int n = static_cast<int>(l.M.rows());
+  const Matrix N = allowed_motions(l.M, l.J);
+  // Rigid rows by their least-squares answer, the rest on the allowed motions.
+  Vector error(l.J.rows());
+  int at = 0;
+  for (int i = 0; i < l.rows.blocks(); ++i) {
+    if (std::isfinite(l.rows.laws[i].stiffness)) continue;
+    for (int r = l.rows.J.row_start[i]; r < l.rows.J.row_start[i + 1]; ++r)
+      error[at++] = l.rows.laws[i].on_velocity ? 0 : -l.rows.g[r];
+  }
+  const Matrix J(l.J);
+  const Vector onto = l.J.rows() > 0 ? Vector(J.completeOrthogonalDecomposition().solve(error))
+                                     : Vector(Vector::Zero(n));
+  Vector load = l.force;
+  for (int i = 0; i < l.rows.blocks(); ++i) {
+    if (!std::isfinite(l.rows.laws[i].stiffness)) continue;
+    Vector pull = Vector::Zero(l.rows.rows());
+    for (int r = l.rows.J.row_start[i]; r < l.rows.J.row_start[i + 1]; ++r)
+      pull[r] = -l.rows.laws[i].stiffness * l.rows.g[r];
+    transpose_multiply_add(l.rows.J, pull, load);
+  }
+  LinearStatics out;
+  out.displacement = onto;
+  if (N.cols() > 0) {
+    const Matrix K = N.transpose() * (l.K * N);
+    const Eigen::FullPivLU<Matrix> lu(K);
+    if (lu.rank() < K.rows())
+      throw InputError("statics",
+                       fmt::format("{} motions without resistance", K.rows() - lu.rank()),
+                       "springs or joints against every motion");
+    out.displacement += N * lu.solve(N.transpose() * (load - l.K * onto));
+  }
+  const Vector left = l.K * out.displacement - load;
+  const Vector rigid =
+      l.J.rows() > 0 ? Vector(Matrix(J.transpose()).completeOrthogonalDecomposition().solve(left))
+                     : Vector(0);
+  out.lambda.setZero(l.rows.rows());
+  Vector moved(l.rows.rows());
+  multiply(l.rows.J, out.displacement, moved);
+  at = 0;
+  for (int i = 0; i < l.rows.blocks(); ++i) {
+    for (int r = l.rows.J.row_start[i]; r < l.rows.J.row_start[i + 1]; ++r) {
+      out.lambda[r] = std::isfinite(l.rows.laws[i].stiffness)
+                          ? -l.rows.laws[i].stiffness * (l.rows.g[r] + moved[r])
+                          : rigid[at++];
+    }
+  }
+  return out;
+}
+
+}  // namespace urto

@@ -1,0 +1,48 @@
+// Static equilibrium with joints: f(q, 0, t) + Jᵀλ = 0, g(q, t) = 0 (recipe 000 §2.17).
+//
+//     [ K + τM   Jᵀ ] {  δq }   { f + Jᵀλ + (s − 1) f₀ }
+//     [ J        0  ] { −δλ } = { −g                   }
+//
+// Far from the equilibrium τ > 0 makes a step one of implicit Euler without inertia, which goes downhill; τ falls with the residual, and at τ = 0 it is Newton's
+// iteration with a line search. In systems of up to `largest_checked` velocities K + τM is kept positive definite on the motions that the joints allow, so that
+// only stable equilibria attract. Load steps: s rises from 0 to 1 in parts, f₀ the force that was unbalanced at the start.
+#pragma once
+
+#include <string>
+
+#include "urto/analysis/linearise.h"
+
+namespace urto {
+
+struct StaticsOptions {
+  int load_steps = 1;
+  int max_iterations = 500;  ///< of each load step
+  double tolerance = 1e-11;  ///< of ‖f + Jᵀλ‖ relative to the forces' size
+  int largest_checked = 300;
+  double largest_move = 0.3;  ///< [m, rad] of a body in one iteration
+};
+
+struct StaticsReport {
+  bool converged = false;
+  int iterations = 0;
+  double residual = 0;     ///< relative
+  double joint_error = 0;  ///< [m, rad]
+  double move = 0;         ///< largest from the start [m, rad]
+  double lowest =
+      0;  ///< the least ω² there [1/s²], NaN where it was not looked for; below zero: unstable
+  Vector lambda;  ///< reactions, in the order of `rows`
+  Interactions rows;
+  std::string message = {};  ///< why, if not converged
+};
+
+/// Moves `state` to an equilibrium; its velocity becomes zero. Throws InputError where a contact, limit or dry friction acts at the start or the end.
+StaticsReport find_equilibrium(System& system, State& state, const StaticsOptions& options = {});
+
+struct LinearStatics {
+  Vector displacement;  ///< increments of the configuration
+  Vector lambda;        ///< reactions, in the order of the linearisation's rows
+};
+/// The answer of the system linearised at `state`, J x = −g. Throws InputError if it can move without resistance.
+LinearStatics linear_statics(System& system, const State& state);
+
+}  // namespace urto

@@ -1,0 +1,33 @@
+// What `urto statics` and `urto modes` share: a scene, moved to its equilibrium.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include "urto/analysis/statics.h"
+#include "urto/io/scene.h"
+#include "urto/model/rigid_system.h"
+
+namespace urto::app {
+
+struct EquilibriumRequest {
+  std::string scene;
+  std::vector<std::string> set;
+  StaticsOptions options;
+};
+
+struct EquilibriumResult {
+  Scene scene;
+  State start;  ///< assembled
+  State state;
+  StaticsReport report;
+};
+
+void add_equilibrium_options(CLI::App& sub, EquilibriumRequest& request);
+/// The scene's start on its joints.
+EquilibriumResult load_as_given(const EquilibriumRequest& request);
+EquilibriumResult load_equilibrium(const EquilibriumRequest& request);
+
+}  // namespace urto::app

@@ -1,0 +1,61 @@
+// LU factors of Newton's matrix of a system with joints,
+//
+//     [ H   Jᵀ ]
+//     [ J  −E  ]
+//
+// with an H that need not be symmetric (gyroscopic terms, exact tangents on the rotation group) nor definite, so that the LDLᵀ of
+// block_ldlt.h does not apply. Dense up to a hundred and sixty unknowns, without allocation once warm; Eigen's sparse LU above. Rows that
+// depend on each other would make it singular: a constraint row's diagonal is shifted by 1e-12 of its own inertia, and a solution is
+// refined once on the matrix without shifts.
+#pragma once
+
+#include <vector>
+
+#include <Eigen/LU>
+#include <Eigen/SparseLU>
+
+#include "urto/math/types.h"
+
+namespace urto {
+
+class SaddleLu {
+ public:
+  /// Empties the matrix: `size` unknowns, the first `dofs` of them velocities or accelerations.
+  void start(int dofs, int size);
+  void add(int row, int column, double value) {
+    if (dense_) {
+      A_(row, column) += value;
+    } else {
+      triplets_.emplace_back(row, column, value);
+    }
+  }
+  /// Marks a constraint row: its shift has the sign of what its diagonal would be after elimination.
+  void shift(int row, int sign) { shifts_.push_back({row, sign}); }
+  /// False if the matrix has a pivot of zero or is not finite.
+  bool factorize();
+  void solve(const Vector& rhs, Vector& x);
+  int size() const { return size_; }
+  /// ‖A x − rhs‖ / ‖rhs‖ of the last solution before its refinement.
+  double residual() const { return relative_residual_; }
+
+ private:
+  struct Shift {
+    int row = 0, sign = 1;
+  };
+  bool factorize_dense();
+  bool factorize_sparse();
+
+  int dofs_ = 0, size_ = 0;
+  bool dense_ = true;
+  Matrix A_, shifted_;
+  Eigen::PartialPivLU<Matrix> lu_;
+  std::vector<Eigen::Triplet<double>> triplets_ = {};
+  std::vector<Shift> shifts_ = {};
+  SparseMatrix S_;
+  std::vector<int> pattern_ = {};  ///< column starts and rows the sparse analysis belongs to
+  Eigen::SparseLU<SparseMatrix, Eigen::COLAMDOrdering<int>> sparse_lu_;
+  Vector residual_, correction_, diagonal_;
+  double relative_residual_ = 0;
+};
+
+}  // namespace urto

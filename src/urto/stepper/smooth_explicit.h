@@ -1,0 +1,43 @@
+// Explicit steppers on the index-1 form: accelerations and multipliers from [M Jᵀ; J 0] {a; −λ} = {f; −J̇v}, then a method for ordinary differential
+// equations (recipe 000 §2.17). Joints drift unless Baumgarte's terms or projections hold them. On rotations one exponential of the sum of the stages is
+// of second order at most; Munthe-Kaas' method integrates the increment itself, u̇ = T(u)⁻¹ v with q = q₀ ⊕ u, and keeps order four.
+#pragma once
+
+#include <array>
+
+#include "urto/stepper/smooth_stepper.h"
+
+namespace urto {
+
+enum class ExplicitKind : std::uint8_t {
+  euler,
+  semi_implicit_euler,
+  heun,
+  leapfrog,
+  runge_kutta,
+  munthe_kaas
+};
+
+class ExplicitStepper final : public SmoothStepper {
+ public:
+  ExplicitStepper(System& system, const SimulationOptions& options, ExplicitKind kind);
+
+ private:
+  bool advance(Point& p, double h, Work& work) override;
+  void euler(Point& p, double h);
+  void heun(Point& p, double h);
+  void leapfrog(Point& p, double h);
+  void runge_kutta(Point& p, double h);
+  /// Stage `k` at q₀ ⊕ u, v₀ + h dv, t₀ + part h: fills du_[k], dv_[k].
+  void stage(const Point& p, double h, int k, double part, const Vector& u, const Vector& dv);
+  /// x ← T(u)⁻¹ x.
+  void solve_tangent(const Vector& u, Vector& x);
+
+  ExplicitKind kind_;
+  State probe_;
+  BlockDiagonal tangent_;
+  std::array<Vector, 4> du_, dv_;
+  Vector increment_, a_, lambda_;
+};
+
+}  // namespace urto
