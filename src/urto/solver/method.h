@@ -50,6 +50,7 @@ void spg(Run& run);
 void apgd(Run& run);
 void admm(Run& run);
 void prox_newton(Run& run);
+void interior_point(Run& run);
 void minres(Run& run);
 void conjugate_gradient(Run& run);
 void direct_ldlt(Run& run);

@@ -23,6 +23,7 @@ constexpr Capabilities projected{.general_h = true,
                                  .boxes = true,
                                  .exact_friction = true,
                                  .convex_friction = true,
+                                 .rolling = true,
                                  .redundant_rows = true};
 constexpr Capabilities linear{.general_h = true, .redundant_rows = true};
 
@@ -35,9 +36,14 @@ constexpr Capabilities exact_only(Capabilities c) {
   return c;
 }
 
+constexpr Capabilities without_rolling(Capabilities c) {
+  c.rolling = false;
+  return c;
+}
+
 // The order of the documentation. "auto" comes first and has no method of its own.
-const std::array<Registered, 15>& registry() {
-  static const std::array<Registered, 15> all{{
+const std::array<Registered, 16>& registry() {
+  static const std::array<Registered, 16> all{{
       {{"auto", "picks a solver and escalates until the certificate holds", projected}, nullptr},
       {{"jacobi", "projected Jacobi", projected}, jacobi},
       {{"sor", "projected successive over-relaxation", projected}, sor},
@@ -55,6 +61,9 @@ const std::array<Registered, 15>& registry() {
       {{"apgd", "accelerated projected gradient with restart", projected}, apgd},
       {{"admm", "alternating directions, adaptive penalty, cached factor", projected}, admm},
       {{"prox", "proximal point with semi-smooth Newton", projected}, prox_newton},
+      {{"ipm", "interior point, predictor and corrector, Nesterov–Todd scaling",
+        without_rolling(projected)},
+       interior_point},
       {{"minres", "minimal residual on the saddle point (joints only)", linear}, minres},
       {{"cg", "conjugate gradients on the Delassus system (joints only)", linear},
        conjugate_gradient},
@@ -88,13 +97,17 @@ void check_capabilities(const SolverInfo& info, const StepProblem& p, const Solv
   };
   bool unilateral = false;
   bool boxes = false;
+  bool rolling = false;
   for (const ConvexSet& set : p.K.sets) {
     unilateral = unilateral || set.has_friction() || set.kind == SetKind::nonnegative;
     boxes = boxes || set.kind == SetKind::box;
+    rolling = rolling || set.kind == SetKind::rolling_cone;
   }
   if (unilateral && !info.can.cones)
     refuse("contacts (friction or unilateral rows)", &Capabilities::cones);
   if (boxes && !info.can.boxes) refuse("two-sided bounds", &Capabilities::boxes);
+  if (rolling && !info.can.rolling)
+    refuse("rolling or spinning friction", &Capabilities::rolling);
   if (p.K.has_friction()) {
     if (options.friction == Friction::exact && !info.can.exact_friction) {
       refuse("exact Coulomb friction", &Capabilities::exact_friction);
