@@ -108,7 +108,8 @@ void BarrierPairs::place_shifted(const Vector& u, Vector& lambda) {
       if (shift_l >= -1e-8) l_[p.at] += 1 + shift_l;
       continue;
     }
-    const Pair& upper = pairs_[i + 1];  // the middle is the only place that both bounds leave room at
+    const Pair& upper =
+        pairs_[i + 1];  // the middle is the only place that both bounds leave room at
     if (shift_y >= -1e-8) y_[upper.at] += 1 + shift_y;
     l_[p.at] = l_[upper.at] = 0.5 * (upper.bound - p.bound) * p.to_l;
     ++i;
@@ -165,26 +166,32 @@ double BarrierPairs::mu() const {
 void BarrierPairs::velocity(Vector& u) const {
   u.setZero(K_.rows());
   for (const Pair& p : pairs_) {
-    for (int k = 0; k < p.dim; ++k)
-      u[p.row + k] += p.sign * y_[p.at + k] / (p.to_y * p.factor(k));
+    for (int k = 0; k < p.dim; ++k) u[p.row + k] += p.sign * y_[p.at + k] / (p.to_y * p.factor(k));
   }
 }
 
 void BarrierPairs::add_de_saxce(Vector& u) const {
   for (const Pair& p : pairs_) {
-    if (p.cone) u[p.row] += (y_[p.at] - lorentz::margin(&y_[p.at], p.dim)) / p.to_y;
+    if (!p.cone) continue;
+    const double size = y_[p.at] - lorentz::margin(&y_[p.at], p.dim);
+    if (size > 0) u[p.row] += size * size / std::hypot(size, smoothing_) / p.to_y;
   }
 }
 
-// The direction of sliding, zero where there is none.
-void BarrierPairs::tangent(const Pair& p, double* t) const {
+// The derivative of De Saxcé's term, smoothed: in the direction of sliding.
+void BarrierPairs::slope(const Pair& p, double* t) const {
   const double size = y_[p.at] - lorentz::margin(&y_[p.at], p.dim);
-  for (int k = 1; k < p.dim; ++k) t[k] = size > 0 ? y_[p.at + k] / size : 0.0;
+  const double root = std::hypot(size, smoothing_);
+  const double factor =
+      size > 0 ? (size * size + 2 * smoothing_ * smoothing_) / (root * root * root) : 0;
+  for (int k = 1; k < p.dim; ++k) t[k] = factor * y_[p.at + k];
 }
 
 void BarrierPairs::scale(bool exact, CurvatureBlocks& blocks) {
   std::fill(blocks.T.begin(), blocks.T.end(), 0.0);
   std::fill(blocks.inverse.begin(), blocks.inverse.end(), 0.0);
+  std::fill(blocks.left.begin(), blocks.left.end(), 0.0);
+  std::fill(blocks.right.begin(), blocks.right.end(), 0.0);
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const Pair& p = pairs_[i];
     lorentz::Scaling& s = scaling_[i];
@@ -194,9 +201,14 @@ void BarrierPairs::scale(bool exact, CurvatureBlocks& blocks) {
     const double unit = p.to_l / p.to_y;
     double* T = blocks.T.data() + blocks.start[p.block];
     double* inverse = blocks.inverse.data() + blocks.start[p.block];
+    double* left = blocks.left.data() + blocks.start[p.block];
+    double* right = blocks.right.data() + blocks.start[p.block];
     if (!p.cone) {
-      T[first * (d + 1)] += unit * s.square(0, 0);
-      inverse[first * (d + 1)] = 1 / T[first * (d + 1)];
+      const int at = first * (d + 1);
+      T[at] += unit * s.square(0, 0);
+      inverse[at] = 1 / T[at];
+      left[at] = 1;
+      right[at] = T[at];
       continue;
     }
     const double b4 = std::pow(s.beta, 4);
@@ -204,14 +216,19 @@ void BarrierPairs::scale(bool exact, CurvatureBlocks& blocks) {
       for (int c = 0; c < d; ++c) {
         const double flip = (r == 0) == (c == 0) ? 1.0 : -1.0;  // W⁻² = β⁻⁴ J W² J
         T[c * d + r] = unit * s.square(r, c) / (p.factor(r) * p.factor(c));
+        left[c * d + r] = s.entry(r, c) / (p.factor(r) * p.to_y);
+        right[c * d + r] = s.entry(r, c) * p.to_l / p.factor(c);
         inverse[c * d + r] = flip * s.square(r, c) / (b4 * unit) * p.factor(r) * p.factor(c);
       }
     }
     if (!exact) continue;
     Block t{};
-    tangent(p, t.data());
+    slope(p, t.data());
     for (int c = 0; c < d; ++c) {  // G T and T⁻¹G⁻¹, G = (1 −μt̂ᵀ; 0 I)
-      for (int k = 1; k < d; ++k) T[c * d] -= p.mu * t[k] * T[c * d + k];
+      for (int k = 1; k < d; ++k) {
+        T[c * d] -= p.mu * t[k] * T[c * d + k];
+        left[c * d] -= p.mu * t[k] * left[c * d + k];
+      }
     }
     for (int k = 1; k < d; ++k) {
       for (int r = 0; r < d; ++r) inverse[k * d + r] += inverse[r] * p.mu * t[k];
@@ -244,7 +261,7 @@ void BarrierPairs::corrector_target(double sigma_mu, bool second_order) {
 void BarrierPairs::add_target(bool exact, Vector& r2) const {
   for (const Pair& p : pairs_) {
     Block t{};
-    if (exact && p.cone) tangent(p, t.data());
+    if (exact && p.cone) slope(p, t.data());
     for (int k = 0; k < p.dim; ++k) {
       const double value = p.sign * target_[p.at + k] / (p.to_y * p.factor(k));
       r2[p.row + k] -= value;
@@ -258,7 +275,9 @@ void BarrierPairs::direction(const Vector& dlambda) {
     const Pair& p = pairs_[i];
     for (int k = 0; k < p.dim; ++k)
       dl_[p.at + k] = p.sign * dlambda[p.row + k] * p.to_l / p.factor(k);
-    scaling_[i].apply_square(&dl_[p.at], &dy_[p.at]);
+    Block scaled{};
+    scaling_[i].apply(&dl_[p.at], scaled.data());
+    scaling_[i].apply(scaled.data(), &dy_[p.at]);
     for (int k = 0; k < p.dim; ++k) dy_[p.at + k] = -dy_[p.at + k] - target_[p.at + k];
   }
 }

@@ -31,6 +31,8 @@ class BarrierPairs {
   void place_ones(Vector& lambda);
 
   double mu() const;
+  /// The width over which De Saxcé's term is rounded off at u_T = 0: ‖u_T‖²/√(‖u_T‖² + ε²), which is zero there and ‖u_T‖ − O(ε²) elsewhere.
+  void set_smoothing(double epsilon) { smoothing_ = epsilon; }
   /// û = Σ ± S⁻¹ŷ in the units of the rows, zero on joints.
   void velocity(Vector& u) const;
   /// μ‖u_T‖ on the normal rows of cones, from ŷ.
@@ -67,13 +69,14 @@ class BarrierPairs {
     double factor(int k) const { return k == 0 ? 1.0 : mu; }
   };
   void add_pairs(const ConvexSet& set, int block, int row, double to_y, double to_l);
-  void tangent(const Pair& p, double* t) const;
+  void slope(const Pair& p, double* t) const;
 
   const SetProduct& K_;
   std::vector<Pair> pairs_;
   std::vector<lorentz::Scaling> scaling_;
   std::vector<double> l_, y_, dl_, dy_, target_;
   bool cones_ = false;
+  double smoothing_ = 0;
 };
 
 }  // namespace urto

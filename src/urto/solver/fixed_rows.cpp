@@ -40,8 +40,8 @@ std::optional<FreeRows> without_fixed_rows(const StepProblem& problem) {
     p.J.add_block(height);
     for (int e = problem.J.entry_start[i]; e < problem.J.entry_start[i + 1]; ++e) {
       const auto& entry = problem.J.entries[e];
-      p.J.add_entry(entry.column,
-                    Matrix(RowMajorMap(problem.J.values.data() + entry.offset, height, entry.width)));
+      p.J.add_entry(entry.column, Matrix(RowMajorMap(problem.J.values.data() + entry.offset, height,
+                                                     entry.width)));
     }
     for (int k = 0; k < height; ++k) out.row.push_back(K.start[i] + k);
   }

@@ -1,281 +1,307 @@
-// Primal–dual interior point: Mehrotra's predictor and corrector on the cone quadratic program
-//
-//     H x − Jᵀλ = a,   J x + E λ + b + s = û,   λ̂ ∘ ŷ = σμ e,   λ̂, ŷ inside their cones (barrier_pairs.h),
-//
-// one factorisation and two solves an iteration (interior_point_system.h). s = 0 for convex friction. Coulomb's law itself is
-// s = (μ‖u_T‖, 0, 0), either as part of every Newton step, at û_T = u_T ("direct", after Acary, Armand, Nguyen and Shpakovych), or
-// frozen, in an outer loop of cone programs, each started from the last.
-//
-// Cost: a sparse Cholesky factorisation of H + JᵀDJ an iteration (LU when the direct treatment of friction makes it unsymmetric).
-// Sources: recipe 001 §2.7–2.8 with its corrections; Mehrotra 1992; Vandenberghe 2010.
+#include "urto/solver/interior_point.h"
+
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
-#include "urto/solver/barrier_pairs.h"
-#include "urto/solver/fixed_rows.h"
-#include "urto/solver/method.h"
+#include "urto/solver/infeasible_ray.h"
 
 namespace urto {
 namespace {
 
-constexpr double linear_residual_limit = 1e-6;  // recipe 001 §2.7.13
-constexpr double eta_scalar = 0.9999, eta_cone = 0.99;
-constexpr double short_step = 1e-4;
-constexpr int short_steps_allowed = 3;
-constexpr int patience = 15;  // iterations without a better certificate before it counts as stalled
+constexpr double short_step = 1e-2;
+constexpr int short_steps_cold = 6;
+constexpr int short_steps_warm = 2;
+constexpr int patience = 15;      // iterations without a better certificate
+constexpr int long_enough = 100;  // iterations of one start with exact friction
+// Cold starts of exact friction, as μ in units of a typical energy: the law is not monotone, and where Newton is led astray from one, another works.
+constexpr double starts[] = {1, 10, 100, 1e3, 0.1};
 
-class InteriorPoint {
- public:
-  InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced)
-      : run_(run),
-        options_(run.options.interior_point),
-        W_(W),
-        reduced_(reduced),
-        exact_(run.options.friction == Friction::exact && W.K().has_friction()),
-        direct_(exact_ && options_.coulomb == InteriorPointOptions::Coulomb::direct),
-        energy_(run.monitor.energy_of_q() / std::sqrt(std::max(1, W.blocks()))),
-        pairs_(W, energy_),
-        system_(W),
-        blocks_(W.K()),
-        n_(W.has_mass() ? W.problem().dofs() : 0),
-        s_(Vector::Zero(W.rows())),
-        x_(Vector::Zero(n_)),
-        lambda_(Vector::Zero(W.rows())),
-        skew_(Vector::Zero(W.rows())) {}
+// The last step by semi-smooth Newton: tried from here on, after each tenfold gain and where the interior point ends.
+constexpr double polish_below = 1e-6;
+constexpr double polish_shift = 1e-6;  // of tr(W_ii)/d, as in prox
 
-  void solve() {
-    start();
-    if (direct_ || !exact_) {
-      iterate();
-    } else {
-      loop();
-    }
-    run_.factorizations = system_.factorizations();
+constexpr double hopeless = 1e8;  // infeasibility() from which there is no solution
+
+}  // namespace
+
+InteriorPoint::InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced)
+    : run_(run),
+      options_(run.options.interior_point),
+      W_(W),
+      reduced_(reduced),
+      n_(W.has_mass() ? W.problem().dofs() : 0),
+      exact_(run.options.friction == Friction::exact && W.K().has_friction()),
+      direct_(exact_ && options_.coulomb == InteriorPointOptions::Coulomb::direct),
+      energy_(run.monitor.energy_of_q() / std::sqrt(std::max(1, W.blocks()))),
+      pairs_(W, energy_),
+      system_(W),
+      blocks_(W.K()),
+      x_(Vector::Zero(n_)),
+      lambda_(Vector::Zero(W.rows())),
+      s_(Vector::Zero(W.rows())),
+      rd_(Vector::Zero(n_)),
+      skew_(Vector::Zero(W.rows())),
+      weight_(W.rows()) {
+  for (int i = 0; i < W.blocks(); ++i) {
+    const ConvexSet& set = W.K().sets[i];
+    const double w = 1 / (std::sqrt(W.mean_diagonal(i)) * energy_);
+    for (int k = 0; k < set.dim; ++k)
+      weight_[W.K().start[i] + k] = set.kind == SetKind::cone && k > 0 ? set.mu * w : w;
   }
+}
 
- private:
-  Run& run_;
-  const InteriorPointOptions& options_;
-  Delassus& W_;
-  const FreeRows* reduced_;
-  bool exact_, direct_;
-  double energy_;
-  BarrierPairs pairs_;
-  InteriorPointSystem system_;
-  CurvatureBlocks blocks_;
-  int n_;
-  Vector s_;  ///< frozen part of De Saxcé's term
-  Vector x_, lambda_, u_, y_, rd_, rp_, r2_, dx_, dl_, skew_, full_u_, full_lambda_;
-  int iteration_ = 0;
-  double momentum_ = 0;
-  double rd_norm_ = 0, rj_norm_ = 0, rp_norm_ = 0;
-  double linear_residual_ = 0;
-  Vector best_x_;
-
-  void start();
-  void iterate();
-  void loop();
-  bool step();
-  void residuals();
-  bool observe();
-  bool solve_linear(const Vector& r1, const Vector& r2);
-};
-
-void InteriorPoint::residuals() {
-  const StepProblem& p = W_.problem();
-  if (n_ > 0) {
-    multiply(p.J, x_, u_);
-    u_ += p.b;
-    multiply_mass(p, x_, rd_);
-    double size = rd_.norm() + p.a.norm();
-    Vector reaction = Vector::Zero(n_);
-    transpose_multiply_add(p.J, lambda_, reaction);
-    size += reaction.norm();
-    rd_ -= p.a + reaction;
-    momentum_ = size > 0 ? rd_.norm() / size : 0;
-  } else {
-    u_ = W_.q();
-    rd_.resize(0);
+// The start that the caller gave, as it is: zero multipliers solve a problem without closing contacts.
+bool InteriorPoint::observe_start() {
+  run_.W.apply(run_.lambda, full_u_);
+  full_u_ += run_.W.q();
+  if (!run_.W.is_symmetric()) {
+    Vector skew(full_u_.size());
+    run_.W.apply_skew(run_.lambda, skew);
+    full_u_ += skew;
   }
-  if (W_.compliance().nonZeros() > 0) u_.noalias() += W_.compliance() * lambda_;
-  if (!W_.is_symmetric()) {
-    W_.apply_skew(lambda_, skew_);
-    u_ += skew_;
-  }
-  pairs_.velocity(y_);
-  rp_ = u_ + s_ - y_;
-  if (direct_) pairs_.add_de_saxce(rp_);
-  rd_norm_ = rd_.norm();
-  rp_norm_ = rp_.norm();
+  return run_.monitor.observe(0, run_.lambda, full_u_);
 }
 
 bool InteriorPoint::observe() {
   run_.iterations = iteration_;
-  const double tolerance = run_.options.tolerance;
+  const bool own_x = reduced_ == nullptr && momentum_ <= 0.1 * run_.options.tolerance;
+  if (own_x) {
+    // With heavy bodies x is known better than λ tells: u = J x + b, not W λ + q.
+    run_.lambda = lambda_;
+    run_.x = x_;
+    return run_.monitor.observe(iteration_, lambda_, u_);
+  }
+  run_.x.resize(0);
   if (reduced_ != nullptr) {
-    full_lambda_ = reduced_->lambda;
-    for (std::size_t r = 0; r < reduced_->row.size(); ++r) full_lambda_[reduced_->row[r]] = lambda_[r];
-    run_.W.apply(full_lambda_, full_u_);
-    full_u_ += run_.W.q();
-    if (!run_.W.is_symmetric()) {
-      Vector skew(full_u_.size());
-      run_.W.apply_skew(full_lambda_, skew);
-      full_u_ += skew;
-    }
+    run_.lambda = reduced_->lambda;
+    for (std::size_t r = 0; r < reduced_->row.size(); ++r)
+      run_.lambda[reduced_->row[r]] = lambda_[static_cast<Eigen::Index>(r)];
   } else {
-    full_lambda_ = lambda_;
-    if (momentum_ <= 0.1 * tolerance) {
-      full_u_ = u_;
-    } else {
-      W_.apply(lambda_, full_u_);
-      full_u_ += W_.q() + skew_;
-    }
+    run_.lambda = lambda_;
   }
-  const bool stop = run_.monitor.observe(iteration_, full_lambda_, full_u_);
-  run_.lambda = full_lambda_;
-  if (n_ > 0 && momentum_ <= 0.1 * tolerance && reduced_ == nullptr) run_.x = x_;
-  return stop;
+  run_.W.apply(run_.lambda, full_u_);
+  full_u_ += run_.W.q();
+  if (!run_.W.is_symmetric()) {
+    full_lambda_.resize(full_u_.size());
+    run_.W.apply_skew(run_.lambda, full_lambda_);
+    full_u_ += full_lambda_;
+  }
+  return run_.monitor.observe(iteration_, run_.lambda, full_u_);
 }
 
-bool InteriorPoint::solve_linear(const Vector& r1, const Vector& r2) {
-  double error = system_.solve(r1, r2, dx_, dl_);
-  while (error > linear_residual_limit) {
-    if (!system_.strengthen()) break;
-    error = system_.solve(r1, r2, dx_, dl_);
-  }
-  linear_residual_ = std::max(linear_residual_, error);
-  return dl_.allFinite() && dx_.allFinite();
-}
-
-void InteriorPoint::start() {
+// T = w_i S⁻², the identity in dimensionless variables: x and λ of min ½xᵀHx − aᵀx + ½‖ŷ‖² (recipe 001 §2.8.6), with û = −Tλ.
+void InteriorPoint::least_squares(Vector& u) {
   const SetProduct& K = W_.K();
-  // The least-squares start: T = w_i S⁻², the identity in scaled variables.
+  std::fill(blocks_.T.begin(), blocks_.T.end(), 0.0);
+  std::fill(blocks_.inverse.begin(), blocks_.inverse.end(), 0.0);
+  blocks_.left = blocks_.right = blocks_.T;
+  u.setZero(W_.rows());
   for (int i = 0; i < K.blocks(); ++i) {
     const ConvexSet& set = K.sets[i];
     if (set.kind == SetKind::free) continue;
     for (int k = 0; k < set.dim; ++k) {
       const double f = set.kind == SetKind::cone && k > 0 ? set.mu : 1.0;
       const int at = blocks_.start[i] + k * (set.dim + 1);
-      blocks_.T[at] = W_.mean_diagonal(i) / (f * f);
+      blocks_.right[at] = blocks_.T[at] = W_.mean_diagonal(i) / (f * f);
       blocks_.inverse[at] = 1 / blocks_.T[at];
+      blocks_.left[at] = 1;
     }
   }
-  system_.factorize(blocks_, true);
-  const StepProblem& p = W_.problem();
-  solve_linear(n_ > 0 ? p.a : Vector(), n_ > 0 ? Vector(-p.b) : Vector(-W_.q()));
+  if (!system_.factorize(blocks_, true)) return;
+  r1_ = n_ > 0 ? W_.problem().a : Vector();
+  r2_ = n_ > 0 ? Vector(-W_.problem().b) : Vector(-W_.q());
+  if (!solve_linear(r1_, r2_)) return;
   x_ = dx_;
   lambda_ = dl_;
-  Vector u = Vector::Zero(W_.rows());
   for (int i = 0; i < K.blocks(); ++i) {
     const int d = K.sets[i].dim;
     for (int k = 0; k < d; ++k)
-      u[K.start[i] + k] =
-          -blocks_.T[blocks_.start[i] + k * (d + 1)] * lambda_[K.start[i] + k];
-  }
-  if (options_.start == InteriorPointOptions::Start::least_squares) {
-    pairs_.place_shifted(u, lambda_);
-  } else {
-    static const double mu0 = std::getenv("MU0") ? atof(std::getenv("MU0")) : 1;
-    pairs_.place_centred(mu0, u, lambda_);
+      u[K.start[i] + k] = -blocks_.T[blocks_.start[i] + k * (d + 1)] * lambda_[K.start[i] + k];
   }
 }
 
-bool InteriorPoint::step() {
-  static const bool lu = std::getenv("LAG") == nullptr;
-  const bool newton = direct_ && lu;
-  linear_residual_ = 0;
-  pairs_.scale(newton, blocks_);
-  if (!system_.factorize(blocks_, !newton)) return false;
-  const auto method = options_.step_length;
-  const Vector r1 = -rd_;
-  pairs_.predictor_target();
-  r2_ = -rp_;
-  pairs_.add_target(newton, r2_);
-  if (!solve_linear(r1, r2_)) return false;
-  pairs_.direction(dl_);
-  BarrierPairs::Step affine = pairs_.max_step(method, 1);
-  const bool common = pairs_.has_cones();
-  if (common) affine.primal = affine.dual = std::min(affine.primal, affine.dual);
-  const double mu = pairs_.mu();
-  const double ratio = std::clamp(pairs_.mu_after(affine) / mu, 0.0, 1.0);
-  const double sigma = ratio * ratio * ratio;
-  pairs_.corrector_target(sigma * mu, true);
-  r2_ = -rp_;
-  pairs_.add_target(newton, r2_);
-  if (!solve_linear(r1, r2_)) return false;
-  pairs_.direction(dl_);
-  BarrierPairs::Step step = pairs_.max_step(method, 1e300);
-  static const double etac = std::getenv("ETA") ? atof(std::getenv("ETA")) : eta_cone;
-  const double eta = std::min(0.9 + 0.1 * std::exp(-mu * pairs_.degree()),
-                              pairs_.has_cones() ? etac : eta_scalar);
-  step.primal = std::min(1.0, eta * step.primal);
-  step.dual = std::min(1.0, eta * step.dual);
-  if (common) step.primal = step.dual = std::min(step.primal, step.dual);
-  pairs_.advance(step);
-  pairs_.repair();
-  x_ += step.primal * dx_;
-  lambda_ += step.dual * dl_;
-  pairs_.multipliers(lambda_);
-  ++iteration_;
-  residuals();
-  if (std::getenv("LOG"))
-    fprintf(stderr, "%3d aff %.2e sig %.1e step %.3f %.3f mu %.2e rd %.1e rp %.1e lin %.0e mom %.1e\n",
-            iteration_, std::min(affine.primal, affine.dual), sigma, step.primal, step.dual,
-            pairs_.mu(), rd_norm_, rp_norm_, linear_residual_, momentum_);
+void InteriorPoint::place_cold(double mu) {
+  using Start = InteriorPointOptions::Start;
+  if (options_.start == Start::ones) {
+    // Recipe 001 §2.7.6: one predictor from ones, then absolute values of at least one.
+    x_.setZero();
+    lambda_.setZero();
+    pairs_.place_ones(lambda_);
+    residuals();
+    pairs_.scale(false, blocks_);
+    pairs_.predictor_target();
+    if (!system_.factorize(blocks_, true) || !newton_direction(false, 1)) return;
+    Vector u;
+    pairs_.advance({1, 1});
+    pairs_.velocity(u);
+    pairs_.multipliers(lambda_);
+    pairs_.place_absolute(u, lambda_);
+    return;
+  }
+  Vector u;
+  least_squares(u);
+  if (options_.start == Start::least_squares) {
+    pairs_.place_shifted(u, lambda_);
+  } else {
+    pairs_.place_centred(mu, u, lambda_);
+  }
+}
+
+// The multipliers given and their velocity, moved inside by as much as the start is wrong. Partial: their velocity only.
+void InteriorPoint::place_warm() {
+  for (int r = 0; r < W_.rows(); ++r)
+    lambda_[r] = run_.lambda[reduced_ != nullptr ? reduced_->row[r] : r];
+  if (n_ > 0) W_.recover(lambda_, x_);
+  Vector u(W_.rows());
+  W_.apply(lambda_, u);
+  u += W_.q();
+  if (exact_) urto::add_de_saxce(W_.K(), Vector(u), u);
+  const double off = std::clamp(run_.monitor.last_residual(), 1e-6, 1.0);
+  if (options_.warm_start == InteriorPointOptions::WarmStart::full) {
+    pairs_.place_centred(off * off, u, lambda_);
+  } else {
+    lambda_.setZero();
+    pairs_.place_centred(1, u, lambda_);
+  }
+}
+
+bool InteriorPoint::is_infeasible() {
+  if (last_step_ > 0.5 || primal_norm_ + joint_norm_ < 1e-6) return false;
+  if (infeasibility(W_, lambda_, exact_, energy_) < hopeless) return false;
+  run_.monitor.set_status(Status::infeasible);
+  run_.message =
+      "the constraints contradict each other: a combination of them asks for a velocity that does "
+      "not exist";
   return true;
 }
 
-void InteriorPoint::iterate() {
+InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   residuals();
-  int best_at = 0;
-  double best = 1e300;
+  const int first = iteration_;
+  int best_at = iteration_;
+  int short_steps = 0;
+  double best = std::numeric_limits<double>::infinity();
+  double polish_at = polish_below;
   while (!observe()) {
-    if (std::getenv("LOG")) fprintf(stderr, "  res %.2e\n", run_.monitor.last_residual());
-    if (run_.monitor.last_residual() < best) {
-      best = run_.monitor.last_residual();
+    const double residual = run_.monitor.last_residual();
+    if (residual < polish_at) {
+      polish_at = 0.1 * residual;
+      if (polish()) return Outcome::stopped;
+    }
+    if (residual < 0.99 * best) {
+      best = residual;
       best_at = iteration_;
     }
-    if (iteration_ - best_at > patience || !step()) {
-      run_.monitor.set_status(Status::stalled);
-      run_.message = "no further progress at this precision";
-      return;
+    const bool tired = iteration_ - best_at > patience ||
+                       (direct_ && iteration_ - first > long_enough && residual > polish_below);
+    if (tired || short_steps > short_steps_allowed || !step()) {
+      return short_steps > short_steps_allowed ? Outcome::bad_start : Outcome::stalled;
     }
+    short_steps = last_step_ < short_step ? short_steps + 1 : 0;
+    if (is_infeasible()) return Outcome::stopped;
   }
+  return Outcome::stopped;
 }
 
-void InteriorPoint::loop() {
-  residuals();
+// True when this ends the solve. Works on the unreduced problem.
+bool InteriorPoint::polish() {
+  Delassus& W = run_.W;
+  if (!polisher_) {
+    polisher_ =
+        std::make_unique<ProximalSubproblem>(W, exact_ ? Friction::exact : Friction::convex);
+  }
+  Vector alpha(W.blocks());
+  for (int i = 0; i < W.blocks(); ++i) alpha[i] = polish_shift * W.mean_diagonal(i);
+  Vector lambda = run_.lambda;
+  Vector u(W.rows());
+  Vector c = Vector::Zero(W.rows());
+  for (int k = 0; k < 3; ++k) {
+    if (!W.is_symmetric()) W.apply_skew(lambda, c);
+    polisher_->set(lambda, alpha, c);
+    const double before = run_.monitor.residual(lambda, (W.apply(lambda, u), u + W.q() + c));
+    const double goal =
+        1e-3 * run_.monitor.energy_of_q() * std::max(run_.monitor.tolerance(), 1e-2 * before);
+    const auto report = polisher_->solve(
+        goal, [&](int steps) { return run_.monitor.stop_requested(iteration_ + steps); });
+    iteration_ += std::max(1, report.iterations);
+    run_.factorizations += report.iterations;
+    ++run_.outer_iterations;
+    if (report.stopped) return true;
+    lambda = polisher_->lambda();
+    W.apply(lambda, u);
+    u += W.q();
+    if (!W.is_symmetric()) {
+      W.apply_skew(lambda, c);
+      u += c;
+    }
+    if (!(run_.monitor.residual(lambda, u) < 0.3 * before)) break;
+    run_.iterations = iteration_;
+    run_.x.resize(0);
+    run_.lambda = lambda;
+    if (run_.monitor.observe(iteration_, lambda, u)) return true;
+  }
+  return false;
+}
+
+void InteriorPoint::solve_from_several_starts() {
+  for (const double mu : starts) {
+    place_cold(mu);
+    const Outcome outcome = iterate(short_steps_cold);
+    if (outcome == Outcome::stopped) return;
+    if (run_.monitor.limit_reached(iteration_)) return;
+    if (!direct_) break;  // convex: one start is as good as another
+  }
+  run_.monitor.set_status(Status::stalled);
+  run_.message = "no further progress: rounding, or (exact friction) every start led astray";
+}
+
+// Recipe 001 §2.4 [ADD]: s = μ‖u_T‖ of the last solution, until it stands still.
+void InteriorPoint::loop_on_de_saxce() {
+  constexpr int outer_patience = 30;
+  double best = std::numeric_limits<double>::infinity();
   int best_at = 0;
-  double best = 1e300;
+  residuals();
   while (!observe()) {
     const double outer = run_.monitor.last_residual();
     if (outer < best) {
       best = outer;
       best_at = run_.outer_iterations;
     }
-    if (run_.outer_iterations - best_at > 30) {
-      run_.monitor.set_status(Status::stalled);
-      return;
-    }
-    s_.setZero();
+    if (run_.outer_iterations - best_at > outer_patience) break;
     for (int i = 0; i < W_.blocks(); ++i)
       s_[W_.K().start[i]] = de_saxce(W_.K().sets[i], u_.data() + W_.K().start[i]);
-    ++run_.outer_iterations;
-    if (run_.outer_iterations > 1) {
-      const double mu0 = std::clamp(outer, 1e-12, 1.0);
-      pairs_.place_centred(mu0, u_ + s_, lambda_);
-      residuals();
-    }
-    const double goal = std::max(1e-20, 1e-3 * outer * outer);
-    for (int k = 0; k < 40; ++k) {
+    if (++run_.outer_iterations > 1)
+      pairs_.place_centred(std::clamp(outer, 1e-12, 1.0), u_ + s_, lambda_);
+    residuals();
+    const double goal = std::clamp(1e-3 * outer * outer, 1e-18, 1e-10);
+    for (int k = 0; k < long_enough; ++k) {
+      if (run_.monitor.stop_requested(iteration_) || run_.monitor.limit_reached(iteration_)) return;
       if (!step()) break;
-      if (pairs_.mu() < std::min(goal, 1e-10) && rp_norm_ < 0.05 * outer * W_.q().norm()) break;
+      if (pairs_.mu() < goal && primal_norm_ + joint_norm_ < 0.05 * outer) break;
     }
   }
+  if (run_.outer_iterations - best_at <= outer_patience) return;
+  run_.monitor.set_status(Status::stalled);
+  run_.message = "the loop on De Saxcé's term does not converge";
 }
 
-}  // namespace
+void InteriorPoint::solve() {
+  if (observe_start()) return;
+  const bool warm =
+      options_.warm_start != InteriorPointOptions::WarmStart::none && !run_.lambda.isZero(0);
+  if (exact_ && !direct_) {
+    warm ? place_warm() : place_cold(1);
+    loop_on_de_saxce();
+  } else {
+    bool done = false;
+    if (warm) {
+      place_warm();
+      done = iterate(short_steps_warm) == Outcome::stopped;
+    }
+    if (!done && !run_.monitor.limit_reached(iteration_)) solve_from_several_starts();
+  }
+  run_.factorizations += system_.factorizations();
+}
 
 void interior_point(Run& run) {
   const std::optional<FreeRows> reduced = without_fixed_rows(run.W.problem());

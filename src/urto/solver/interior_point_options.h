@@ -8,13 +8,17 @@ namespace urto {
 
 struct InteriorPointOptions {
   enum class Start : std::uint8_t {
-    centred,        ///< least squares as below, then the nearest pair on the central path, block by block
-    ones,           ///< recipe 001 §2.7.6 (Nocedal and Wright): one predictor from ones
+    centred,  ///< least squares as below, then the nearest pair on the central path, block by block
+    ones,     ///< recipe 001 §2.7.6 (Nocedal and Wright): one predictor from ones
     least_squares,  ///< recipe 001 §2.8.6 (CVXOPT): pushed along the axes
   };
   /// What is taken from the multipliers that `solve` is given, if they are not zero: nothing, the velocity that they make, or both.
   enum class WarmStart : std::uint8_t { none, partial, full };
-  enum class Steps : std::uint8_t { automatic, common, separate };  ///< automatic: common with cones
+  enum class Steps : std::uint8_t {
+    automatic,
+    common,
+    separate
+  };  ///< automatic: common with cones
   enum class StepLength : std::uint8_t { formula, roots, rescaling };
   enum class Coulomb : std::uint8_t {
     direct,  ///< De Saxcé's term is part of the equations of every Newton step
@@ -27,10 +31,12 @@ struct InteriorPointOptions {
   StepLength step_length = StepLength::formula;
   Coulomb coulomb = Coulomb::direct;
   double fixed_eta = 0;  ///< fraction of the way to the boundary; 0: adaptive
-  bool shorten_full_steps = false;   ///< η·min{1, ratio}, as the source's code, instead of min{1, η·ratio}
-  bool predictor_only = false;       ///< no corrector (recipe 001 §2.7.12)
-  bool damp_residuals = false;       ///< (1 − σ) on the residuals of the corrector (recipe 001 §2.8.4)
-  bool recursive_residuals = false;  ///< carried along instead of recomputed (recipe 001 §2.7.4); convex law only
+  bool shorten_full_steps =
+      false;  ///< η·min{1, ratio}, as the source's code, instead of min{1, η·ratio}
+  bool predictor_only = false;  ///< no corrector (recipe 001 §2.7.12)
+  bool damp_residuals = false;  ///< (1 − σ) on the residuals of the corrector (recipe 001 §2.8.4)
+  bool recursive_residuals =
+      false;  ///< carried along instead of recomputed (recipe 001 §2.7.4); convex law only
 };
 
 /// One iteration; residuals are norms of the equations in scaled, dimensionless form.

@@ -8,14 +8,13 @@
 namespace urto {
 namespace {
 
-using SmallMatrix =
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
+using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
 
 // δ relative to tr(W_ii)/d. Joints have no barrier term of their own; on contacts δ only has to stay above rounding.
 constexpr double shift_of_joints = 1e-9;
-constexpr double shift_of_contacts = 1e-14;
+constexpr double shift_of_contacts = 1e-13;
 constexpr double shift_growth = 100;
-constexpr int shift_tries = 4;
+constexpr int shift_tries = 5;
 
 constexpr int refinement_limit = 8;
 constexpr double refined = 1e-13;
@@ -32,6 +31,8 @@ CurvatureBlocks::CurvatureBlocks(const SetProduct& K) {
   for (const ConvexSet& set : K.sets) start.push_back(start.back() + set.dim * set.dim);
   T.assign(start.back(), 0.0);
   inverse.assign(start.back(), 0.0);
+  left.assign(start.back(), 0.0);
+  right.assign(start.back(), 0.0);
 }
 
 InteriorPointSystem::InteriorPointSystem(Delassus& W)
@@ -80,7 +81,7 @@ bool InteriorPointSystem::strengthen() {
   for (int attempt = 0; attempt < shift_tries; ++attempt) {
     if (form_ == Form::condensed) {
       form_ = Form::augmented;  // for the rest of the solve: conditioning gets worse, not better
-    } else if (regularisation_ < 1e6) {
+    } else if (regularisation_ < 1e8) {
       regularisation_ *= shift_growth;
     } else {
       return false;
@@ -118,8 +119,8 @@ bool InteriorPointSystem::factorize_condensed() {
   auto& matrix = condensed_[symmetric_ ? 0 : 1];
   if (!matrix) {
     matrix = std::make_unique<CondensedMatrix>(
-        W_.problem(), symmetric_ ? CondensedMatrix::Symmetry::symmetric
-                                 : CondensedMatrix::Symmetry::general);
+        W_.problem(),
+        symmetric_ ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
   }
   return matrix->factorize(D_);
 }
@@ -271,9 +272,11 @@ double InteriorPointSystem::residual(const Vector& r1, const Vector& r2, const V
   if (W_.compliance().nonZeros() > 0) part_.noalias() += W_.compliance() * dlambda;
   for (int i = 0; i < K.blocks(); ++i) {
     const int d = K.sets[i].dim;
-    part_.segment(K.start[i], d) +=
-        Eigen::Map<const Matrix>(blocks_->T.data() + blocks_->start[i], d, d)
-            .lazyProduct(dlambda.segment(K.start[i], d));
+    const Eigen::Map<const Matrix> left(blocks_->left.data() + blocks_->start[i], d, d);
+    const Eigen::Map<const Matrix> right(blocks_->right.data() + blocks_->start[i], d, d);
+    const Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_block, 1> scaled =
+        right.lazyProduct(dlambda.segment(K.start[i], d));
+    part_.segment(K.start[i], d) += left.lazyProduct(scaled);
   }
   scale2 += size2(part_);
   rho2_ -= part_;
@@ -281,8 +284,7 @@ double InteriorPointSystem::residual(const Vector& r1, const Vector& r2, const V
   return std::isfinite(worst) ? worst : std::numeric_limits<double>::infinity();
 }
 
-double InteriorPointSystem::solve(const Vector& r1, const Vector& r2, Vector& dx,
-                                  Vector& dlambda) {
+double InteriorPointSystem::solve(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda) {
   substitute(r1, r2, dx, dlambda);
   double error = residual(r1, r2, dx, dlambda);
   for (int k = 0; k < refinement_limit && error > refined; ++k) {

@@ -23,11 +23,12 @@
 
 namespace urto {
 
-/// T of every row block and its inverse, column-major, dim × dim, block after block. On joints T is zero and the inverse is not read.
+/// T of every row block, its inverse, and factors T = left · right, column-major, dim × dim, block after block. On joints all are zero. The entries of a cone's T
+/// hide its smallest eigenvalue, μ against μ⁻¹, in rounding; the factors have only the roots of these, so products go through them.
 struct CurvatureBlocks {
   explicit CurvatureBlocks(const SetProduct& K);
   std::vector<int> start;
-  std::vector<double> T, inverse;
+  std::vector<double> T, inverse, left, right;
 };
 
 class InteriorPointSystem {
@@ -58,8 +59,9 @@ class InteriorPointSystem {
   // The augmented or local matrix: lower triangle for the symmetric factors, all of it for LU.
   struct SparseForm {
     SparseMatrix matrix;
-    std::vector<double> base;   ///< values without T
-    std::vector<int> position;  ///< of every entry of every block of T; −1 above the diagonal of a lower triangle
+    std::vector<double> base;  ///< values without T
+    std::vector<int>
+        position;  ///< of every entry of every block of T; −1 above the diagonal of a lower triangle
   };
 
   Delassus& W_;

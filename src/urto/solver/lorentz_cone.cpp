@@ -92,12 +92,9 @@ void Scaling::apply_inverse(const double* v, double* out) const {
   for (int k = 1; k < d; ++k) out[k] = (v[k] + share * w[k]) / beta;
 }
 
-void Scaling::apply_square(const double* v, double* out) const {
-  const double inner = 2 * dot(w.data(), v, 0, d);
-  const double b2 = beta * beta;
-  const double axis = v[0];
-  for (int k = 1; k < d; ++k) out[k] = b2 * (inner * w[k] + v[k]);
-  out[0] = b2 * (inner * w[0] - axis);
+double Scaling::entry(int r, int c) const {
+  if (r == 0 || c == 0) return beta * w[r + c];
+  return beta * ((r == c ? 1.0 : 0.0) + w[r] * w[c] / (1 + w[0]));
 }
 
 double Scaling::square(int r, int c) const {

@@ -35,14 +35,15 @@ struct Scaling {
   void set(const double* y, const double* lambda, int dim);
   void apply(const double* v, double* out) const;          ///< out = W v
   void apply_inverse(const double* v, double* out) const;  ///< out = W⁻¹ v
-  void apply_square(const double* v, double* out) const;   ///< out = W² v
-  double square(int r, int c) const;                       ///< entry of W² = β²(2w̄w̄ᵀ − J)
+  double entry(int r, int c) const;                        ///< of W
+  double square(int r, int c) const;  ///< entry of W² = β²(2w̄w̄ᵀ − J)
 };
 
 /// sup {α : u + α du in the cone} for u inside; three ways that agree (recipe 001 §2.8.5).
-double max_step(const double* u, const double* du, int d);             ///< one stable formula
-double max_step_by_roots(const double* u, const double* du, int d);    ///< tables 4.1–4.3, corrected
-double max_step_by_scaling(const double* u, const double* du, int d);  ///< Vandenberghe's re-scaling
+double max_step(const double* u, const double* du, int d);           ///< one stable formula
+double max_step_by_roots(const double* u, const double* du, int d);  ///< tables 4.1–4.3, corrected
+double max_step_by_scaling(const double* u, const double* du,
+                           int d);  ///< Vandenberghe's re-scaling
 
 /// The pair (λ, y) inside the cone with λ − y = v and λ ∘ y = μ e, μ > 0: the smoothed projections of v and −v.
 void central_pair(const double* v, double mu, int d, double* lambda, double* y);

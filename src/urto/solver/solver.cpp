@@ -184,6 +184,7 @@ Solution run_method(const Registered& entry, const StepProblem& problem, Delassu
   solution.outer_iterations = run.outer_iterations;
   solution.factorizations = run.factorizations;
   solution.history = monitor.take_history();
+  solution.interior_point_log = std::move(run.interior_point_log);
   return solution;
 }
 
