@@ -18,9 +18,17 @@ constexpr double starts[] = {1, 10, 100, 1e3, 0.1};
 
 // The last step by semi-smooth Newton: tried from here on, after each tenfold gain and where the interior point ends.
 constexpr double polish_below = 1e-6;
-constexpr double polish_shift = 1e-6;  // of tr(W_ii)/d, as in prox
+constexpr double polish_at_end = 1e-3;
+constexpr int polish_steps = 6;
 
-constexpr double hopeless = 1e8;  // infeasibility() from which there is no solution
+// The proximal shift over tr(W_ii)/d: rounding of the velocity is magnified by its inverse and must stay below the tolerance (docs/solvers/prox.md).
+double polish_shift(double tolerance) {
+  return std::clamp(50 * std::numeric_limits<double>::epsilon() / tolerance, 1e-6, 1e-2);
+}
+
+// infeasibility() from which there is no solution
+constexpr double hopeless = 1e5;
+constexpr double hopeless_at_end = 1e4;
 
 }  // namespace
 
@@ -165,9 +173,16 @@ void InteriorPoint::place_warm() {
   }
 }
 
-bool InteriorPoint::is_infeasible() {
-  if (last_step_ > 0.5 || primal_norm_ + joint_norm_ < 1e-6) return false;
-  if (infeasibility(W_, lambda_, exact_, energy_) < hopeless) return false;
+// The multipliers have grown along a ray, any of them is a proof, and the velocities do not come closer to their equations any more. At the end of an unsuccessful run
+// a weaker proof is enough.
+bool InteriorPoint::is_infeasible(bool at_end) {
+  constexpr int window = 6;
+  const double now = primal_norm_ + joint_norm_;
+  ray_ = std::max(ray_, infeasibility(W_, lambda_, exact_, energy_));
+  if (!at_end && iteration_ % window != 0) return false;
+  const bool falls = !at_end && now < 0.3 * earlier_norm_;
+  earlier_norm_ = now;
+  if (falls || now < 1e-6 || ray_ < (at_end ? hopeless_at_end : hopeless)) return false;
   run_.monitor.set_status(Status::infeasible);
   run_.message =
       "the constraints contradict each other: a combination of them asks for a velocity that does "
@@ -177,6 +192,8 @@ bool InteriorPoint::is_infeasible() {
 
 InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   residuals();
+  earlier_norm_ = std::numeric_limits<double>::infinity();
+  ray_ = 0;
   const int first = iteration_;
   int best_at = iteration_;
   int short_steps = 0;
@@ -184,7 +201,8 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   double polish_at = polish_below;
   while (!observe()) {
     const double residual = run_.monitor.last_residual();
-    if (residual < polish_at) {
+    // Convex problems reach the tolerance by themselves, up to rounding.
+    if (exact_ && residual < polish_at) {
       polish_at = 0.1 * residual;
       if (polish()) return Outcome::stopped;
     }
@@ -195,10 +213,12 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
     const bool tired = iteration_ - best_at > patience ||
                        (direct_ && iteration_ - first > long_enough && residual > polish_below);
     if (tired || short_steps > short_steps_allowed || !step()) {
+      if (best < polish_at_end && polish()) return Outcome::stopped;
+      if (is_infeasible(true)) return Outcome::stopped;
       return short_steps > short_steps_allowed ? Outcome::bad_start : Outcome::stalled;
     }
     short_steps = last_step_ < short_step ? short_steps + 1 : 0;
-    if (is_infeasible()) return Outcome::stopped;
+    if (is_infeasible(false)) return Outcome::stopped;
   }
   return Outcome::stopped;
 }
@@ -210,12 +230,13 @@ bool InteriorPoint::polish() {
     polisher_ =
         std::make_unique<ProximalSubproblem>(W, exact_ ? Friction::exact : Friction::convex);
   }
+  const double shift = polish_shift(run_.options.tolerance);
   Vector alpha(W.blocks());
-  for (int i = 0; i < W.blocks(); ++i) alpha[i] = polish_shift * W.mean_diagonal(i);
-  Vector lambda = run_.lambda;
+  for (int i = 0; i < W.blocks(); ++i) alpha[i] = shift * W.mean_diagonal(i);
+  Vector lambda = run_.monitor.best();
   Vector u(W.rows());
   Vector c = Vector::Zero(W.rows());
-  for (int k = 0; k < 3; ++k) {
+  for (int k = 0; k < polish_steps; ++k) {
     if (!W.is_symmetric()) W.apply_skew(lambda, c);
     polisher_->set(lambda, alpha, c);
     const double before = run_.monitor.residual(lambda, (W.apply(lambda, u), u + W.q() + c));

@@ -39,7 +39,7 @@ class InteriorPoint {
   void loop_on_de_saxce();
   bool observe();
   bool polish();
-  bool is_infeasible();
+  bool is_infeasible(bool at_end);
   void least_squares(Vector& u);
 
   // interior_point_step.cpp: one iteration
@@ -72,6 +72,8 @@ class InteriorPoint {
   int iteration_ = 0;
   double momentum_ = 0;  ///< as in the certificate
   double last_step_ = 1, eta_ = 1, linear_residual_ = 0;
+  double ray_ = 0;           ///< largest infeasibility() so far
+  double earlier_norm_ = 0;  ///< primal and joint residual some iterations ago
   double dual_norm_ = 0, joint_norm_ = 0, primal_norm_ = 0;
 };
 
