@@ -258,6 +258,20 @@ void BarrierPairs::corrector_target(double sigma_mu, bool second_order) {
   }
 }
 
+bool BarrierPairs::centrality_target(const Step& trial, double target_mu) {
+  bool changed = false;
+  for (const Pair& p : pairs_) {
+    if (p.cone) continue;
+    const int k = p.at;
+    const double product = (l_[k] + trial.dual * dl_[k]) * (y_[k] + trial.primal * dy_[k]);
+    const double wanted = std::clamp(product, 0.1 * target_mu, 10 * target_mu);
+    const double correction = std::max(wanted - product, -10 * target_mu);
+    changed = changed || correction != 0;
+    target_[k] -= correction / l_[k];
+  }
+  return changed;
+}
+
 void BarrierPairs::add_target(bool exact, Vector& r2) const {
   for (const Pair& p : pairs_) {
     Block t{};
@@ -270,7 +284,14 @@ void BarrierPairs::add_target(bool exact, Vector& r2) const {
   }
 }
 
+void BarrierPairs::undo_direction() {
+  dl_ = last_dl_;
+  dy_ = last_dy_;
+}
+
 void BarrierPairs::direction(const Vector& dlambda) {
+  last_dl_ = dl_;
+  last_dy_ = dy_;
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const Pair& p = pairs_[i];
     for (int k = 0; k < p.dim; ++k)

@@ -16,6 +16,9 @@ namespace urto {
 
 class BarrierPairs {
  public:
+  struct Step {
+    double primal = 1, dual = 1;  ///< of ŷ and of λ̂
+  };
   /// Sets with μ = 0 or lo = hi must have been reduced before.
   BarrierPairs(const Delassus& W, double energy_root);
 
@@ -43,13 +46,14 @@ class BarrierPairs {
   /// The complementarity part of the right-hand side, to be taken off: predictor (σμ = 0, no second-order term) or corrector from the last direction.
   void predictor_target();
   void corrector_target(double sigma_mu, bool second_order);
+  /// Gondzio's correction: at the end of `trial` along the last direction, scalar products λ̂ŷ outside [0.1, 10] times `target_mu` are to be brought back. False if none is.
+  bool centrality_target(const Step& trial, double target_mu);
   void add_target(bool exact, Vector& r2) const;
   /// The directions of all pairs from that of λ.
   void direction(const Vector& dlambda);
+  /// Back to the direction before the last.
+  void undo_direction();
 
-  struct Step {
-    double primal = 1, dual = 1;  ///< of ŷ and of λ̂
-  };
   /// To the boundary, not more than `most`.
   Step max_step(InteriorPointOptions::StepLength method, double most) const;
   double mu_after(const Step& step) const;
@@ -74,7 +78,7 @@ class BarrierPairs {
   const SetProduct& K_;
   std::vector<Pair> pairs_;
   std::vector<lorentz::Scaling> scaling_;
-  std::vector<double> l_, y_, dl_, dy_, target_;
+  std::vector<double> l_, y_, dl_, dy_, target_, last_dl_, last_dy_;
   bool cones_ = false;
   double smoothing_ = 0;
 };

@@ -11,7 +11,9 @@ namespace {
 constexpr double short_step = 1e-2;
 constexpr int short_steps_cold = 6;
 constexpr int short_steps_warm = 2;
-constexpr int patience = 15;      // iterations without a better certificate
+constexpr int patience = 15;  // iterations without a better certificate
+constexpr int patience_convex =
+    30;                           // heavy spheres on light ones: the multipliers have to grow first
 constexpr int long_enough = 100;  // iterations of one start with exact friction
 // Cold starts of exact friction, as μ in units of a typical energy: the law is not monotone, and where Newton is led astray from one, another works.
 constexpr double starts[] = {1, 10, 100, 1e3, 0.1};
@@ -27,8 +29,7 @@ double polish_shift(double tolerance) {
 }
 
 // infeasibility() from which there is no solution
-constexpr double hopeless = 1e5;
-constexpr double hopeless_at_end = 1e4;
+constexpr double hopeless = 1e4;
 
 }  // namespace
 
@@ -173,16 +174,9 @@ void InteriorPoint::place_warm() {
   }
 }
 
-// The multipliers have grown along a ray, any of them is a proof, and the velocities do not come closer to their equations any more. At the end of an unsuccessful run
-// a weaker proof is enough.
-bool InteriorPoint::is_infeasible(bool at_end) {
-  constexpr int window = 6;
-  const double now = primal_norm_ + joint_norm_;
-  ray_ = std::max(ray_, infeasibility(W_, lambda_, exact_, energy_));
-  if (!at_end && iteration_ % window != 0) return false;
-  const bool falls = !at_end && now < 0.3 * earlier_norm_;
-  earlier_norm_ = now;
-  if (falls || now < 1e-6 || ray_ < (at_end ? hopeless_at_end : hopeless)) return false;
+// At the end of an unsuccessful run: any of its multipliers is a proof. Not before: on a stack with heavy bodies above light ones they grow as much on the way to a solution.
+bool InteriorPoint::is_infeasible() {
+  if (ray_ < hopeless || primal_norm_ + joint_norm_ < 1e-6) return false;
   run_.monitor.set_status(Status::infeasible);
   run_.message =
       "the constraints contradict each other: a combination of them asks for a velocity that does "
@@ -192,7 +186,6 @@ bool InteriorPoint::is_infeasible(bool at_end) {
 
 InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   residuals();
-  earlier_norm_ = std::numeric_limits<double>::infinity();
   ray_ = 0;
   const int first = iteration_;
   int best_at = iteration_;
@@ -210,15 +203,15 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
       best = residual;
       best_at = iteration_;
     }
-    const bool tired = iteration_ - best_at > patience ||
+    const bool tired = iteration_ - best_at > (exact_ ? patience : patience_convex) ||
                        (direct_ && iteration_ - first > long_enough && residual > polish_below);
     if (tired || short_steps > short_steps_allowed || !step()) {
       if (best < polish_at_end && polish()) return Outcome::stopped;
-      if (is_infeasible(true)) return Outcome::stopped;
+      if (is_infeasible()) return Outcome::stopped;
       return short_steps > short_steps_allowed ? Outcome::bad_start : Outcome::stalled;
     }
     short_steps = last_step_ < short_step ? short_steps + 1 : 0;
-    if (is_infeasible(false)) return Outcome::stopped;
+    ray_ = std::max(ray_, infeasibility(W_, lambda_, exact_, energy_));
   }
   return Outcome::stopped;
 }

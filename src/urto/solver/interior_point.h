@@ -39,7 +39,7 @@ class InteriorPoint {
   void loop_on_de_saxce();
   bool observe();
   bool polish();
-  bool is_infeasible(bool at_end);
+  bool is_infeasible();
   void least_squares(Vector& u);
 
   // interior_point_step.cpp: one iteration
@@ -67,13 +67,12 @@ class InteriorPoint {
   Vector x_, lambda_, s_;  ///< s: the frozen part of De Saxcé's term
   Vector u_, y_, rd_,
       rp_;  ///< velocity J x + Eλ + b, that of the pairs, and the residuals of the two equations
-  Vector r1_, r2_, dx_, dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
+  Vector r1_, r2_, dx_, dl_, kept_dx_, kept_dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
   Vector weight_;  ///< of rp: to dimensionless velocities
   int iteration_ = 0;
   double momentum_ = 0;  ///< as in the certificate
   double last_step_ = 1, eta_ = 1, linear_residual_ = 0;
-  double ray_ = 0;           ///< largest infeasibility() so far
-  double earlier_norm_ = 0;  ///< primal and joint residual some iterations ago
+  double ray_ = 0;  ///< largest infeasibility() so far
   double dual_norm_ = 0, joint_norm_ = 0, primal_norm_ = 0;
 };
 

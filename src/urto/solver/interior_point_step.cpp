@@ -71,9 +71,15 @@ bool InteriorPoint::newton_direction(bool exact, double keep) {
 }
 
 BarrierPairs::Step InteriorPoint::shortened(BarrierPairs::Step step, double mu) {
-  const double cap = pairs_.has_cones() ? eta_cone : eta_scalar;
-  eta_ = options_.fixed_eta > 0 ? options_.fixed_eta
-                                : std::min(0.9 + 0.1 * std::exp(-mu * pairs_.degree()), cap);
+  // Recipe 001 §2.7.3; on scalars a constant near 1 measured better (box of balls: 14.4 iterations instead of 15.2).
+  const double adaptive = 0.9 + 0.1 * std::exp(-mu * pairs_.degree());
+  if (options_.fixed_eta > 0) {
+    eta_ = options_.fixed_eta;
+  } else if (pairs_.has_cones()) {
+    eta_ = std::min(adaptive, eta_cone);
+  } else {
+    eta_ = options_.fixed_eta < 0 ? std::min(adaptive, eta_scalar) : eta_scalar;
+  }
   const auto shorten = [&](double length) {
     return options_.shorten_full_steps ? eta_ * std::min(1.0, length)
                                        : std::min(1.0, eta_ * length);
@@ -106,6 +112,25 @@ bool InteriorPoint::step() {
   }
   if (pairs_.degree() > 0)
     step = equalised(shortened(pairs_.max_step(options_.step_length, 1e300), mu));
+  for (int k = 0; k < options_.centrality_corrections && !pairs_.has_cones(); ++k) {
+    // Gondzio 1996: one more substitution for a longer step.
+    const BarrierPairs::Step trial{std::min(1.0, step.primal + 0.3),
+                                   std::min(1.0, step.dual + 0.3)};
+    if (std::min(step.primal, step.dual) > 0.9 || !pairs_.centrality_target(trial, sigma * mu))
+      break;
+    kept_dx_ = dx_;
+    kept_dl_ = dl_;
+    if (!newton_direction(direct_, options_.damp_residuals ? 1 - sigma : 1)) return false;
+    const BarrierPairs::Step longer =
+        equalised(shortened(pairs_.max_step(options_.step_length, 1e300), mu));
+    if (longer.primal + longer.dual < step.primal + step.dual + 0.02) {
+      dx_ = kept_dx_;
+      dl_ = kept_dl_;
+      pairs_.undo_direction();
+      break;
+    }
+    step = longer;
+  }
   advance(step);
   record(affine, affine_mu, sigma, step);
   return true;
@@ -118,7 +143,7 @@ void InteriorPoint::advance(const BarrierPairs::Step& step) {
   lambda_ += step.dual * dl_;
   pairs_.multipliers(lambda_);
   ++iteration_;
-  last_step_ = std::min(step.primal, step.dual);
+  last_step_ = std::max(step.primal, step.dual);
   if (!options_.recursive_residuals || direct_ || repaired) {
     residuals();
     return;

@@ -10,9 +10,10 @@ namespace {
 
 using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
 
-// δ relative to tr(W_ii)/d. Joints have no barrier term of their own; on contacts δ only has to stay above rounding.
+// δ relative to tr(W_ii)/d. Joints have no barrier term of their own. Contacts get one only after a factorisation has broken down: with multipliers of
+// 10¹⁵ times the typical size (heavy spheres on light ones) any compliance that rounding can see is too soft.
 constexpr double shift_of_joints = 1e-9;
-constexpr double shift_of_contacts = 1e-13;
+constexpr double shift_of_contacts = 1e-15;
 constexpr double shift_growth = 100;
 constexpr int shift_tries = 5;
 
@@ -67,6 +68,7 @@ InteriorPointSystem::InteriorPointSystem(Delassus& W)
 
 double InteriorPointSystem::shift(int i) const {
   const bool joint = W_.K().sets[i].kind == SetKind::free;
+  if (!joint && regularisation_ == 1) return 0;
   return regularisation_ * (joint ? shift_of_joints : shift_of_contacts) * W_.mean_diagonal(i);
 }
 
