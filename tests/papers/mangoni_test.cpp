@@ -2,12 +2,14 @@
 // friction in its examples; here the box of balls runs with friction as well.
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <Eigen/Geometry>
 #include <gtest/gtest.h>
 
+#include "urto/problem/generate.h"
 #include "urto/problem/step_problem.h"
 #include "urto/solver/solver.h"
 
@@ -133,32 +135,34 @@ Balls balls_in_box(int count, double mu) {
 }
 
 struct Count {
-  int iterations = 0, calls = 0, rows = 0;
+  int iterations = 0, calls = 0;
   double average() const { return static_cast<double>(iterations) / calls; }
 };
 
-// Runs the scene with the interior point; multipliers are handed on when the contacts stay the same, as in the source.
+// Runs the scene with the interior point. The multipliers of contacts that persist are handed on; new ones start at zero.
 Count run(Balls scene, int steps, WarmStart warm, Friction law) {
   Count count;
-  std::vector<long> before;
-  Vector lambda;
+  std::map<long, Vector> before;
   for (int k = 0; k < steps; ++k) {
     const auto list = scene.contacts();
     const StepProblem p = scene.problem(list);
-    std::vector<long> keys;
-    for (const auto& c : list) keys.push_back(c.key());
+    const int rows = scene.mu > 0 ? 3 : 1;
+    Vector lambda = Vector::Zero(p.rows());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto known = before.find(list[i].key());
+      if (known != before.end()) lambda.segment(rows * static_cast<int>(i), rows) = known->second;
+    }
     SolveOptions options{.solver = "ipm", .tolerance = 1e-8, .friction = law};
     options.interior_point.warm_start = warm;
-    const bool same = keys == before && lambda.size() == p.rows();
-    const Solution s = solve(p, options, same && warm != WarmStart::none ? &lambda : nullptr);
+    const Solution s = solve(p, options, warm != WarmStart::none ? &lambda : nullptr);
     EXPECT_EQ(s.status, Status::converged)
         << "step " << k << " " << s.certificate.residual() << " " << s.message;
     if (s.status != Status::converged) break;
     count.iterations += s.iterations;
-    count.rows = std::max(count.rows, p.rows());
     ++count.calls;
-    lambda = s.lambda;
-    before = keys;
+    before.clear();
+    for (std::size_t i = 0; i < list.size(); ++i)
+      before[list[i].key()] = s.lambda.segment(rows * static_cast<int>(i), rows);
     scene.advance(s.x);
   }
   return count;
@@ -190,6 +194,42 @@ TEST(Mangoni, Table51WarmStartSavesIterations) {
   }
 }
 
+// A brick that falls flat on four corners, of which three would do.
+int run_brick(WarmStart warm) {
+  constexpr double h = 0.02;
+  const StepProblem at_rest = box_stack({.levels = 1, .mu = 0, .step = h});
+  const double mass = std::get<BlockDiagonal>(at_rest.H).block(0)(2, 2);
+  double gap = 0.05, velocity = 0;
+  int iterations = 0;
+  Vector lambda = Vector::Zero(at_rest.rows());
+  for (int k = 0; k < 100; ++k) {
+    StepProblem p = at_rest;
+    p.a[2] = mass * (velocity - gravity * h);
+    for (int i = 0; i < p.blocks(); ++i) p.b[p.K.start[i]] = gap / h;
+    SolveOptions options{.solver = "ipm", .tolerance = 1e-8};
+    options.interior_point.warm_start = warm;
+    const Solution s = solve(p, options, warm != WarmStart::none ? &lambda : nullptr);
+    EXPECT_EQ(s.status, Status::converged) << k << " " << s.message;
+    iterations += s.iterations;
+    lambda = s.lambda;
+    velocity = s.x[2];
+    gap += h * velocity;
+  }
+  EXPECT_NEAR(gap, 0, 1e-8);
+  return iterations;
+}
+
+TEST(Mangoni, Table51BrickWithRedundantContacts) {
+  // Theirs: 499/370/81.
+  const int none = run_brick(WarmStart::none);
+  const int partial = run_brick(WarmStart::partial);
+  const int full = run_brick(WarmStart::full);
+  RecordProperty("brick",
+                 std::to_string(none) + "/" + std::to_string(partial) + "/" + std::to_string(full));
+  EXPECT_GT(none, partial);
+  EXPECT_GT(partial, full);
+}
+
 // Averages over the steps, and what they must stay within.
 void expect_flat(double mu, double largest_average) {
   struct Case {
@@ -197,7 +237,7 @@ void expect_flat(double mu, double largest_average) {
   };
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
-  for (const Case c : {Case{64, 50}, Case{280, 20}, Case{595, 8}, Case{1190, 4}}) {
+  for (const Case c : {Case{64, 50}, Case{280, 16}, Case{595, 6}, Case{1190, 3}}) {
     const Count count = run(balls_in_box(c.balls, mu), c.steps, WarmStart::none, Friction::convex);
     EXPECT_EQ(count.calls, c.steps);
     least = std::min(least, count.average());

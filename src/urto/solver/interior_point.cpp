@@ -8,6 +8,7 @@
 namespace urto {
 namespace {
 
+constexpr double partial_mu = 0.1;  // of a start with the velocity only
 constexpr double short_step = 1e-2;
 constexpr int short_steps_cold = 6;
 constexpr int short_steps_warm = 2;
@@ -170,7 +171,7 @@ void InteriorPoint::place_warm() {
     pairs_.place_centred(off * off, u, lambda_);
   } else {
     lambda_.setZero();
-    pairs_.place_centred(1, u, lambda_);
+    pairs_.place_centred(partial_mu, u, lambda_);
   }
 }
 
