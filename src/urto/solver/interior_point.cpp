@@ -198,7 +198,7 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
     // Convex problems reach the tolerance by themselves, up to rounding.
     if (exact_ && residual < polish_at) {
       polish_at = 0.1 * residual;
-      if (polish()) return Outcome::stopped;
+      if (polish(polish_shift(run_.options.tolerance))) return Outcome::stopped;
     }
     if (residual < 0.99 * best) {
       best = residual;
@@ -207,7 +207,10 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
     const bool tired = iteration_ - best_at > (exact_ ? patience : patience_convex) ||
                        (direct_ && iteration_ - first > long_enough && residual > polish_below);
     if (tired || short_steps > short_steps_allowed || !step()) {
-      if (best < polish_at_end && polish()) return Outcome::stopped;
+      for (const double factor : {1.0, 1e2, 1e4}) {
+        if (best < polish_at_end && polish(factor * polish_shift(run_.options.tolerance)))
+          return Outcome::stopped;
+      }
       if (is_infeasible()) return Outcome::stopped;
       return short_steps > short_steps_allowed ? Outcome::bad_start : Outcome::stalled;
     }
@@ -218,13 +221,12 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
 }
 
 // True when this ends the solve. Works on the unreduced problem.
-bool InteriorPoint::polish() {
+bool InteriorPoint::polish(double shift) {
   Delassus& W = run_.W;
   if (!polisher_) {
     polisher_ =
         std::make_unique<ProximalSubproblem>(W, exact_ ? Friction::exact : Friction::convex);
   }
-  const double shift = polish_shift(run_.options.tolerance);
   Vector alpha(W.blocks());
   for (int i = 0; i < W.blocks(); ++i) alpha[i] = shift * W.mean_diagonal(i);
   Vector lambda = run_.monitor.best();

@@ -38,7 +38,7 @@ class InteriorPoint {
   void solve_from_several_starts();
   void loop_on_de_saxce();
   bool observe();
-  bool polish();
+  bool polish(double shift);
   bool is_infeasible();
   void least_squares(Vector& u);
 

@@ -14,6 +14,7 @@ using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max
 // 10¹⁵ times the typical size (heavy spheres on light ones) any compliance that rounding can see is too soft.
 constexpr double shift_of_joints = 1e-9;
 constexpr double shift_of_contacts = 1e-15;
+constexpr double shift_of_local_contacts = 1e-13;  // W itself, rank-deficient, is factorised
 constexpr double shift_growth = 100;
 constexpr int shift_tries = 5;
 
@@ -68,8 +69,9 @@ InteriorPointSystem::InteriorPointSystem(Delassus& W)
 
 double InteriorPointSystem::shift(int i) const {
   const bool joint = W_.K().sets[i].kind == SetKind::free;
-  if (!joint && regularisation_ == 1) return 0;
-  return regularisation_ * (joint ? shift_of_joints : shift_of_contacts) * W_.mean_diagonal(i);
+  if (!joint && regularisation_ == 1 && form_ != Form::local) return 0;
+  const double contact = form_ == Form::local ? shift_of_local_contacts : shift_of_contacts;
+  return regularisation_ * (joint ? shift_of_joints : contact) * W_.mean_diagonal(i);
 }
 
 bool InteriorPointSystem::factorize(const CurvatureBlocks& blocks, bool symmetric) {
