@@ -76,7 +76,7 @@ TEST(RollingCones, VelocitiesOfTheConvexProblemAgree) {
     const double size = solve(p, {.solver = "sor", .max_iterations = 0}).u.norm();
     int solved = 0;
     for (const SolverInfo& info : solvers()) {
-      if (!info.can.cones || !info.can.convex_friction) continue;
+      if (!info.can.rolling || !info.can.convex_friction) continue;
       const Solution s = solve(p, {.solver = std::string(info.name),
                                    .tolerance = tolerance,
                                    .max_iterations = 100000,

@@ -18,6 +18,7 @@ struct Run {
   int outer_iterations = 0;
   int factorizations = 0;
   std::string message = {};
+  std::vector<InteriorPointRecord> interior_point_log = {};  ///< filled by ipm if the history is recorded
 };
 
 using Method = void (*)(Run& run);
@@ -50,6 +51,7 @@ void spg(Run& run);
 void apgd(Run& run);
 void admm(Run& run);
 void prox_newton(Run& run);
+void interior_point(Run& run);
 void minres(Run& run);
 void conjugate_gradient(Run& run);
 void direct_ldlt(Run& run);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <memory>
 
+#include "urto/solver/infeasible_ray.h"
 #include "urto/solver/method.h"
 #include "urto/solver/proximal_subproblem.h"
 
@@ -35,21 +36,6 @@ double smallest_shift(double tolerance, bool exact) {
 
 bool is_coulomb_cone(const ConvexSet& set) {
   return set.kind == SetKind::rolling_cone || (set.kind == SetKind::cone && set.dim <= 3);
-}
-
-// K has a ray d with W d = 0 and q·d < 0: then no velocity meets the constraints. The proximal point runs along such a ray.
-bool runs_along_infeasible_ray(Delassus& W, const Vector& step) {
-  const double size = step.norm();
-  if (!(size > 0) || !std::isfinite(size)) return false;
-  const Vector d = step / size;
-  Vector Wd(d.size());
-  W.apply(d, Wd);
-  Vector projected(d.size());
-  project(W.K(), d, projected);
-  double diagonal = 0;
-  for (int i = 0; i < W.blocks(); ++i) diagonal = std::max(diagonal, W.mean_diagonal(i));
-  return Wd.norm() <= 1e-9 * diagonal && (projected - d).norm() <= 1e-6 &&
-         W.q().dot(d) < -1e-9 * W.q().norm();
 }
 
 // Steers σ by windows of a few steps. A shift that is too small makes the residual wander (De Saxcé's term overshoots, or rounding shows), one that

@@ -16,6 +16,7 @@
 
 #include "urto/problem/certificate.h"
 #include "urto/problem/step_problem.h"
+#include "urto/solver/interior_point_options.h"
 
 namespace urto {
 
@@ -38,6 +39,7 @@ struct Capabilities {
   bool boxes = false;           ///< two-sided bounds
   bool exact_friction = false;  ///< Coulomb's law itself (else only the convex relaxation)
   bool convex_friction = false;
+  bool rolling = false;         ///< rolling and spinning friction
   bool redundant_rows = false;  ///< rank-deficient J
   bool threads = false;
 };
@@ -60,6 +62,8 @@ struct SolveOptions {
   double jacobi_relaxation = 0.3;  ///< ω of Jacobi: 0.2–0.5 converge on stacks, 1 does not
   double sharpness =
       1.0;  ///< λ_r in (0, 1]: 1 takes the projected value, less averages with the old one
+
+  InteriorPointOptions interior_point = {};
 };
 
 struct HistoryEntry {
@@ -84,6 +88,7 @@ struct Solution {
   int factorizations = 0;
   Timings timings;
   std::vector<HistoryEntry> history;
+  std::vector<InteriorPointRecord> interior_point_log;  ///< with `record_history`, of ipm
 };
 
 struct SolverInfo {

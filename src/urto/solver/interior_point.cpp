@@ -1,0 +1,333 @@
+#include "urto/solver/interior_point.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "urto/solver/infeasible_ray.h"
+
+namespace urto {
+namespace {
+
+constexpr double partial_mu = 0.1;  // of a start with the velocity only
+constexpr double short_step = 1e-2;
+constexpr int short_steps_cold = 6;
+constexpr int short_steps_warm = 2;
+constexpr int patience = 15;  // iterations without a better certificate
+constexpr int patience_convex =
+    30;                           // heavy spheres on light ones: the multipliers have to grow first
+constexpr int long_enough = 100;  // iterations of one start with exact friction
+// Cold starts of exact friction, as μ in units of a typical energy: the law is not monotone, and where Newton is led astray from one, another works.
+constexpr double starts[] = {1, 10, 100, 1e3, 0.1};
+
+// The last step by semi-smooth Newton: tried from here on, after each tenfold gain and where the interior point ends.
+constexpr double polish_below = 1e-6;
+constexpr double polish_at_end = 1e-3;
+constexpr int polish_steps = 6;
+
+// The proximal shift over tr(W_ii)/d: rounding of the velocity is magnified by its inverse and must stay below the tolerance (docs/solvers/prox.md).
+double polish_shift(double tolerance) {
+  return std::clamp(50 * std::numeric_limits<double>::epsilon() / tolerance, 1e-6, 1e-2);
+}
+
+// infeasibility() from which there is no solution
+constexpr double hopeless = 1e4;
+
+}  // namespace
+
+InteriorPoint::InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced)
+    : run_(run),
+      options_(run.options.interior_point),
+      W_(W),
+      reduced_(reduced),
+      n_(W.has_mass() ? W.problem().dofs() : 0),
+      exact_(run.options.friction == Friction::exact && W.K().has_friction()),
+      direct_(exact_ && options_.coulomb == InteriorPointOptions::Coulomb::direct),
+      energy_(run.monitor.energy_of_q() / std::sqrt(std::max(1, W.blocks()))),
+      pairs_(W, energy_),
+      system_(W),
+      blocks_(W.K()),
+      x_(Vector::Zero(n_)),
+      lambda_(Vector::Zero(W.rows())),
+      s_(Vector::Zero(W.rows())),
+      rd_(Vector::Zero(n_)),
+      skew_(Vector::Zero(W.rows())),
+      weight_(W.rows()) {
+  for (int i = 0; i < W.blocks(); ++i) {
+    const ConvexSet& set = W.K().sets[i];
+    const double w = 1 / (std::sqrt(W.mean_diagonal(i)) * energy_);
+    for (int k = 0; k < set.dim; ++k)
+      weight_[W.K().start[i] + k] = set.kind == SetKind::cone && k > 0 ? set.mu * w : w;
+  }
+}
+
+// The start that the caller gave, as it is: zero multipliers solve a problem without closing contacts.
+bool InteriorPoint::observe_start() {
+  run_.W.apply(run_.lambda, full_u_);
+  full_u_ += run_.W.q();
+  if (!run_.W.is_symmetric()) {
+    Vector skew(full_u_.size());
+    run_.W.apply_skew(run_.lambda, skew);
+    full_u_ += skew;
+  }
+  return run_.monitor.observe(0, run_.lambda, full_u_);
+}
+
+bool InteriorPoint::observe() {
+  run_.iterations = iteration_;
+  const bool own_x = reduced_ == nullptr && momentum_ <= 0.1 * run_.options.tolerance;
+  if (own_x) {
+    // With heavy bodies x is known better than λ tells: u = J x + b, not W λ + q.
+    run_.lambda = lambda_;
+    run_.x = x_;
+    return run_.monitor.observe(iteration_, lambda_, u_);
+  }
+  run_.x.resize(0);
+  if (reduced_ != nullptr) {
+    run_.lambda = reduced_->lambda;
+    for (std::size_t r = 0; r < reduced_->row.size(); ++r)
+      run_.lambda[reduced_->row[r]] = lambda_[static_cast<Eigen::Index>(r)];
+  } else {
+    run_.lambda = lambda_;
+  }
+  run_.W.apply(run_.lambda, full_u_);
+  full_u_ += run_.W.q();
+  if (!run_.W.is_symmetric()) {
+    full_lambda_.resize(full_u_.size());
+    run_.W.apply_skew(run_.lambda, full_lambda_);
+    full_u_ += full_lambda_;
+  }
+  return run_.monitor.observe(iteration_, run_.lambda, full_u_);
+}
+
+// T = w_i S⁻², the identity in dimensionless variables: x and λ of min ½xᵀHx − aᵀx + ½‖ŷ‖² (recipe 001 §2.8.6), with û = −Tλ.
+void InteriorPoint::least_squares(Vector& u) {
+  const SetProduct& K = W_.K();
+  std::fill(blocks_.T.begin(), blocks_.T.end(), 0.0);
+  std::fill(blocks_.inverse.begin(), blocks_.inverse.end(), 0.0);
+  blocks_.left = blocks_.right = blocks_.T;
+  u.setZero(W_.rows());
+  for (int i = 0; i < K.blocks(); ++i) {
+    const ConvexSet& set = K.sets[i];
+    if (set.kind == SetKind::free) continue;
+    for (int k = 0; k < set.dim; ++k) {
+      const double f = set.kind == SetKind::cone && k > 0 ? set.mu : 1.0;
+      const int at = blocks_.start[i] + k * (set.dim + 1);
+      blocks_.right[at] = blocks_.T[at] = W_.mean_diagonal(i) / (f * f);
+      blocks_.inverse[at] = 1 / blocks_.T[at];
+      blocks_.left[at] = 1;
+    }
+  }
+  if (!system_.factorize(blocks_, true)) return;
+  r1_ = n_ > 0 ? W_.problem().a : Vector();
+  r2_ = n_ > 0 ? Vector(-W_.problem().b) : Vector(-W_.q());
+  if (!solve_linear(r1_, r2_)) return;
+  x_ = dx_;
+  lambda_ = dl_;
+  for (int i = 0; i < K.blocks(); ++i) {
+    const int d = K.sets[i].dim;
+    for (int k = 0; k < d; ++k)
+      u[K.start[i] + k] = -blocks_.T[blocks_.start[i] + k * (d + 1)] * lambda_[K.start[i] + k];
+  }
+}
+
+void InteriorPoint::place_cold(double mu) {
+  using Start = InteriorPointOptions::Start;
+  if (options_.start == Start::ones) {
+    // Recipe 001 §2.7.6: one predictor from ones, then absolute values of at least one.
+    x_.setZero();
+    lambda_.setZero();
+    pairs_.place_ones(lambda_);
+    residuals();
+    pairs_.scale(false, blocks_);
+    pairs_.predictor_target();
+    if (!system_.factorize(blocks_, true) || !newton_direction(false, 1)) return;
+    Vector u;
+    pairs_.advance({1, 1});
+    pairs_.velocity(u);
+    pairs_.multipliers(lambda_);
+    pairs_.place_absolute(u, lambda_);
+    return;
+  }
+  Vector u;
+  least_squares(u);
+  if (options_.start == Start::least_squares) {
+    pairs_.place_shifted(u, lambda_);
+  } else {
+    pairs_.place_centred(mu, u, lambda_);
+  }
+}
+
+// The multipliers given and their velocity, moved inside by as much as the start is wrong. Partial: their velocity only.
+void InteriorPoint::place_warm() {
+  for (int r = 0; r < W_.rows(); ++r)
+    lambda_[r] = run_.lambda[reduced_ != nullptr ? reduced_->row[r] : r];
+  if (n_ > 0) W_.recover(lambda_, x_);
+  Vector u(W_.rows());
+  W_.apply(lambda_, u);
+  u += W_.q();
+  if (exact_) urto::add_de_saxce(W_.K(), Vector(u), u);
+  const double off = std::clamp(run_.monitor.last_residual(), 1e-6, 1.0);
+  if (options_.warm_start == InteriorPointOptions::WarmStart::full) {
+    pairs_.place_centred(off * off, u, lambda_);
+  } else {
+    lambda_.setZero();
+    pairs_.place_centred(partial_mu, u, lambda_);
+  }
+}
+
+// At the end of an unsuccessful run: any of its multipliers is a proof. Not before: on a stack with heavy bodies above light ones they grow as much on the way to a solution.
+bool InteriorPoint::is_infeasible() {
+  if (ray_ < hopeless || primal_norm_ + joint_norm_ < 1e-6) return false;
+  run_.monitor.set_status(Status::infeasible);
+  run_.message =
+      "the constraints contradict each other: a combination of them asks for a velocity that does "
+      "not exist";
+  return true;
+}
+
+InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
+  residuals();
+  ray_ = 0;
+  const int first = iteration_;
+  int best_at = iteration_;
+  int short_steps = 0;
+  double best = std::numeric_limits<double>::infinity();
+  double polish_at = polish_below;
+  while (!observe()) {
+    const double residual = run_.monitor.last_residual();
+    // Convex problems reach the tolerance by themselves, up to rounding.
+    if (exact_ && residual < polish_at) {
+      polish_at = 0.1 * residual;
+      if (polish(polish_shift(run_.options.tolerance))) return Outcome::stopped;
+    }
+    if (residual < 0.99 * best) {
+      best = residual;
+      best_at = iteration_;
+    }
+    const bool tired = iteration_ - best_at > (exact_ ? patience : patience_convex) ||
+                       (direct_ && iteration_ - first > long_enough && residual > polish_below);
+    if (tired || short_steps > short_steps_allowed || !step()) {
+      for (const double factor : {1.0, 1e2, 1e4}) {
+        if (best < polish_at_end && polish(factor * polish_shift(run_.options.tolerance)))
+          return Outcome::stopped;
+      }
+      if (is_infeasible()) return Outcome::stopped;
+      return short_steps > short_steps_allowed ? Outcome::bad_start : Outcome::stalled;
+    }
+    short_steps = last_step_ < short_step ? short_steps + 1 : 0;
+    ray_ = std::max(ray_, infeasibility(W_, lambda_, exact_, energy_));
+  }
+  return Outcome::stopped;
+}
+
+// True when this ends the solve. Works on the unreduced problem.
+bool InteriorPoint::polish(double shift) {
+  Delassus& W = run_.W;
+  if (!polisher_) {
+    polisher_ =
+        std::make_unique<ProximalSubproblem>(W, exact_ ? Friction::exact : Friction::convex);
+  }
+  Vector alpha(W.blocks());
+  for (int i = 0; i < W.blocks(); ++i) alpha[i] = shift * W.mean_diagonal(i);
+  Vector lambda = run_.monitor.best();
+  Vector u(W.rows());
+  Vector c = Vector::Zero(W.rows());
+  for (int k = 0; k < polish_steps; ++k) {
+    if (!W.is_symmetric()) W.apply_skew(lambda, c);
+    polisher_->set(lambda, alpha, c);
+    const double before = run_.monitor.residual(lambda, (W.apply(lambda, u), u + W.q() + c));
+    const double goal =
+        1e-3 * run_.monitor.energy_of_q() * std::max(run_.monitor.tolerance(), 1e-2 * before);
+    const auto report = polisher_->solve(
+        goal, [&](int steps) { return run_.monitor.stop_requested(iteration_ + steps); });
+    iteration_ += std::max(1, report.iterations);
+    run_.factorizations += report.iterations;
+    ++run_.outer_iterations;
+    if (report.stopped) return true;
+    lambda = polisher_->lambda();
+    W.apply(lambda, u);
+    u += W.q();
+    if (!W.is_symmetric()) {
+      W.apply_skew(lambda, c);
+      u += c;
+    }
+    if (!(run_.monitor.residual(lambda, u) < 0.3 * before)) break;
+    run_.iterations = iteration_;
+    run_.x.resize(0);
+    run_.lambda = lambda;
+    if (run_.monitor.observe(iteration_, lambda, u)) return true;
+  }
+  return false;
+}
+
+void InteriorPoint::solve_from_several_starts() {
+  for (const double mu : starts) {
+    place_cold(mu);
+    const Outcome outcome = iterate(short_steps_cold);
+    if (outcome == Outcome::stopped) return;
+    if (run_.monitor.limit_reached(iteration_)) return;
+    if (!direct_) break;  // convex: one start is as good as another
+  }
+  run_.monitor.set_status(Status::stalled);
+  run_.message = "no further progress: rounding, or (exact friction) every start led astray";
+}
+
+// Recipe 001 §2.4 [ADD]: s = μ‖u_T‖ of the last solution, until it stands still.
+void InteriorPoint::loop_on_de_saxce() {
+  constexpr int outer_patience = 30;
+  double best = std::numeric_limits<double>::infinity();
+  int best_at = 0;
+  residuals();
+  while (!observe()) {
+    const double outer = run_.monitor.last_residual();
+    if (outer < best) {
+      best = outer;
+      best_at = run_.outer_iterations;
+    }
+    if (run_.outer_iterations - best_at > outer_patience) break;
+    for (int i = 0; i < W_.blocks(); ++i)
+      s_[W_.K().start[i]] = de_saxce(W_.K().sets[i], u_.data() + W_.K().start[i]);
+    if (++run_.outer_iterations > 1)
+      pairs_.place_centred(std::clamp(outer, 1e-12, 1.0), u_ + s_, lambda_);
+    residuals();
+    const double goal = std::clamp(1e-3 * outer * outer, 1e-18, 1e-10);
+    for (int k = 0; k < long_enough; ++k) {
+      if (run_.monitor.stop_requested(iteration_) || run_.monitor.limit_reached(iteration_)) return;
+      if (!step()) break;
+      if (pairs_.mu() < goal && primal_norm_ + joint_norm_ < 0.05 * outer) break;
+    }
+  }
+  if (run_.outer_iterations - best_at <= outer_patience) return;
+  run_.monitor.set_status(Status::stalled);
+  run_.message = "the loop on De Saxcé's term does not converge";
+}
+
+void InteriorPoint::solve() {
+  if (observe_start()) return;
+  const bool warm =
+      options_.warm_start != InteriorPointOptions::WarmStart::none && !run_.lambda.isZero(0);
+  if (exact_ && !direct_) {
+    warm ? place_warm() : place_cold(1);
+    loop_on_de_saxce();
+  } else {
+    bool done = false;
+    if (warm) {
+      place_warm();
+      done = iterate(short_steps_warm) == Outcome::stopped;
+    }
+    if (!done && !run_.monitor.limit_reached(iteration_)) solve_from_several_starts();
+  }
+  run_.factorizations += system_.factorizations();
+}
+
+void interior_point(Run& run) {
+  const std::optional<FreeRows> reduced = without_fixed_rows(run.W.problem());
+  if (!reduced) {
+    InteriorPoint(run, run.W, nullptr).solve();
+    return;
+  }
+  Delassus W(reduced->problem);
+  InteriorPoint(run, W, &*reduced).solve();
+}
+
+}  // namespace urto

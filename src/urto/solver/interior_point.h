@@ -1,0 +1,79 @@
+// Primal–dual interior point: Mehrotra's predictor and corrector on the cone quadratic program
+//
+//     H x − Jᵀλ = a,   J x + E λ + b + s = û,   λ̂ ∘ ŷ = σμ e,   λ̂ and ŷ inside their cones (barrier_pairs.h),
+//
+// one factorisation and two solves an iteration (interior_point_system.h). s = 0 for convex friction. Coulomb's law itself is s = (μ‖u_T‖, 0, 0):
+//   direct   part of every Newton step at u_T = û_T, smoothed over a width of √μ (after Acary, Armand, Nguyen and Shpakovych); the matrix is not symmetric
+//   loop     frozen, in an outer loop of cone programs, each started from the last
+// Degenerate contacts, λ and û both zero, approach their solution like √μ, which sliding contacts stop at 1e-16: rounding. There the last digits are the
+// work of one semi-smooth Newton step of the proximal point (proximal_subproblem.h), started from the interior point.
+//
+// Cost: a sparse Cholesky factorisation of H + JᵀDJ an iteration (LU with the direct treatment of friction).
+// Sources: recipe 001 §2.7–2.8 with its corrections; Mehrotra 1992; Vandenberghe 2010.
+#pragma once
+
+#include <memory>
+
+#include "urto/solver/barrier_pairs.h"
+#include "urto/solver/fixed_rows.h"
+#include "urto/solver/method.h"
+#include "urto/solver/proximal_subproblem.h"
+
+namespace urto {
+
+class InteriorPoint {
+ public:
+  /// W is that of the run, or that of `reduced`, the problem without rows whose multiplier has no freedom.
+  InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced);
+  void solve();
+
+ private:
+  enum class Outcome : std::uint8_t { stopped, stalled, bad_start };
+
+  // interior_point.cpp: starting, stopping, restarting
+  bool observe_start();
+  void place_cold(double mu);
+  void place_warm();
+  Outcome iterate(int short_steps_allowed);
+  void solve_from_several_starts();
+  void loop_on_de_saxce();
+  bool observe();
+  bool polish(double shift);
+  bool is_infeasible();
+  void least_squares(Vector& u);
+
+  // interior_point_step.cpp: one iteration
+  bool step();
+  void residuals();
+  bool newton_direction(bool exact, double keep);
+  bool solve_linear(const Vector& r1, const Vector& r2);
+  BarrierPairs::Step shortened(BarrierPairs::Step step, double mu);
+  void advance(const BarrierPairs::Step& step);
+  void record(const BarrierPairs::Step& affine, double affine_mu, double sigma,
+              const BarrierPairs::Step& step);
+
+  Run& run_;
+  const InteriorPointOptions& options_;
+  Delassus& W_;
+  const FreeRows* reduced_;
+  int n_;
+  bool exact_, direct_;
+  double energy_;  ///< root of a typical energy of a block: what everything is relative to
+  BarrierPairs pairs_;
+  InteriorPointSystem system_;
+  CurvatureBlocks blocks_;
+  std::unique_ptr<ProximalSubproblem> polisher_;
+
+  Vector x_, lambda_, s_;  ///< s: the frozen part of De Saxcé's term
+  Vector u_, y_, rd_,
+      rp_;  ///< velocity J x + Eλ + b, that of the pairs, and the residuals of the two equations
+  Vector r1_, r2_, dx_, dl_, kept_dx_, kept_dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
+  Vector weight_;  ///< of rp: to dimensionless velocities
+  int iteration_ = 0;
+  double momentum_ = 0;  ///< as in the certificate
+  double last_step_ = 1, eta_ = 1, linear_residual_ = 0;
+  double ray_ = 0;  ///< largest infeasibility() so far
+  double dual_norm_ = 0, joint_norm_ = 0, primal_norm_ = 0;
+};
+
+}  // namespace urto

@@ -1,0 +1,56 @@
+// What can be chosen in the interior point, and what it writes down at each iteration. The defaults are what measured best
+// (docs/solvers/ipm.md); the others are there to compare with the source, recipe 001 §2.7–2.9.
+#pragma once
+
+#include <cstdint>
+
+namespace urto {
+
+struct InteriorPointOptions {
+  enum class Start : std::uint8_t {
+    centred,  ///< least squares as below, then the nearest pair on the central path, block by block
+    ones,     ///< recipe 001 §2.7.6 (Nocedal and Wright): one predictor from ones
+    least_squares,  ///< recipe 001 §2.8.6 (CVXOPT): pushed along the axes
+  };
+  /// What is taken from the multipliers that `solve` is given, if they are not zero: nothing, the velocity that they make, or both.
+  enum class WarmStart : std::uint8_t { none, partial, full };
+  enum class Steps : std::uint8_t {
+    automatic,
+    common,
+    separate
+  };  ///< automatic: common with cones
+  enum class StepLength : std::uint8_t { formula, roots, rescaling };
+  enum class Coulomb : std::uint8_t {
+    direct,  ///< De Saxcé's term is part of the equations of every Newton step
+    loop,    ///< frozen; an outer loop solves cone problems until it stands still
+  };
+
+  Start start = Start::centred;
+  WarmStart warm_start = WarmStart::full;
+  Steps steps = Steps::automatic;
+  StepLength step_length = StepLength::formula;
+  Coulomb coulomb = Coulomb::direct;
+  double fixed_eta = 0;  ///< fraction of the way to the boundary; 0: ours; negative: the source's adaptive formula
+  int centrality_corrections =
+      2;  ///< at most, by Gondzio, each one more substitution; without cones only
+  bool shorten_full_steps =
+      false;  ///< η·min{1, ratio}, as the source's code, instead of min{1, η·ratio}
+  bool predictor_only = false;  ///< no corrector (recipe 001 §2.7.12)
+  bool damp_residuals = false;  ///< (1 − σ) on the residuals of the corrector (recipe 001 §2.8.4)
+  bool recursive_residuals =
+      false;  ///< carried along instead of recomputed (recipe 001 §2.7.4); convex law only
+};
+
+/// One iteration; residuals are norms of the equations in scaled, dimensionless form.
+struct InteriorPointRecord {
+  int iteration = 0;
+  double predictor_step = 0, predictor_mu = 0, sigma = 0, eta = 0;
+  double primal_step = 0, dual_step = 0;
+  double mu = 0;               ///< after the step
+  double dual_residual = 0;    ///< of H x − Jᵀλ = a
+  double joint_residual = 0;   ///< of u = 0 on joints
+  double primal_residual = 0;  ///< of u = y elsewhere
+  double linear_residual = 0;  ///< worst of the iteration's linear solves, after refinement
+};
+
+}  // namespace urto

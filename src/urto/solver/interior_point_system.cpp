@@ -1,0 +1,316 @@
+#include "urto/solver/interior_point_system.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/LU>
+
+namespace urto {
+namespace {
+
+using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
+
+// δ relative to tr(W_ii)/d. Joints have no barrier term of their own. Contacts get one only after a factorisation has broken down: with multipliers of
+// 10¹⁵ times the typical size (heavy spheres on light ones) any compliance that rounding can see is too soft.
+constexpr double shift_of_joints = 1e-9;
+constexpr double shift_of_contacts = 1e-15;
+constexpr double shift_of_local_contacts = 1e-13;  // W itself, rank-deficient, is factorised
+constexpr double shift_growth = 100;
+constexpr int shift_tries = 5;
+
+constexpr int refinement_limit = 8;
+constexpr double refined = 1e-13;
+
+SparseMatrix sparse_mass(const StepProblem& p) {
+  const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
+  return blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(p.H);
+}
+
+}  // namespace
+
+CurvatureBlocks::CurvatureBlocks(const SetProduct& K) {
+  start.push_back(0);
+  for (const ConvexSet& set : K.sets) start.push_back(start.back() + set.dim * set.dim);
+  T.assign(start.back(), 0.0);
+  inverse.assign(start.back(), 0.0);
+  left.assign(start.back(), 0.0);
+  right.assign(start.back(), 0.0);
+}
+
+InteriorPointSystem::InteriorPointSystem(Delassus& W)
+    : W_(W), n_(W.has_mass() ? W.problem().dofs() : 0), m_(W.rows()), regularisation_(1) {
+  const SetProduct& K = W.K();
+  weight2_.resize(m_);
+  std::vector<int> block_of(m_);
+  std::vector<int> start{0};
+  for (int i = 0; i < K.blocks(); ++i) {
+    start.push_back(start.back() + K.sets[i].dim * K.sets[i].dim);
+    for (int r = K.start[i]; r < K.start[i + 1]; ++r) {
+      block_of[r] = i;
+      weight2_[r] = 1 / std::sqrt(W.mean_diagonal(i));
+    }
+  }
+  compliance_.assign(start.back(), 0.0);
+  const SparseMatrix& E = W.compliance();
+  for (int c = 0; c < E.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(E, c); it; ++it) {
+      const int i = block_of[c];
+      if (block_of[it.row()] != i) {
+        block_compliance_ = false;
+      } else {
+        const int d = K.sets[i].dim;
+        compliance_[start[i] + (c - K.start[i]) * d + (it.row() - K.start[i])] = it.value();
+      }
+    }
+  }
+  form_ = n_ == 0 ? Form::local : block_compliance_ ? Form::condensed : Form::augmented;
+  if (n_ > 0) weight1_ = sparse_mass(W.problem()).diagonal().cwiseSqrt().cwiseInverse();
+}
+
+double InteriorPointSystem::shift(int i) const {
+  const bool joint = W_.K().sets[i].kind == SetKind::free;
+  if (!joint && regularisation_ == 1 && form_ != Form::local) return 0;
+  const double contact = form_ == Form::local ? shift_of_local_contacts : shift_of_contacts;
+  return regularisation_ * (joint ? shift_of_joints : contact) * W_.mean_diagonal(i);
+}
+
+bool InteriorPointSystem::factorize(const CurvatureBlocks& blocks, bool symmetric) {
+  blocks_ = &blocks;
+  symmetric_ = symmetric;
+  regularisation_ = 1;
+  return factorize_once() || strengthen();
+}
+
+bool InteriorPointSystem::strengthen() {
+  for (int attempt = 0; attempt < shift_tries; ++attempt) {
+    if (form_ == Form::condensed) {
+      form_ = Form::augmented;  // for the rest of the solve: conditioning gets worse, not better
+    } else if (regularisation_ < 1e8) {
+      regularisation_ *= shift_growth;
+    } else {
+      return false;
+    }
+    if (factorize_once()) return true;
+  }
+  return false;
+}
+
+bool InteriorPointSystem::factorize_once() {
+  ++factorizations_;
+  return form_ == Form::condensed ? factorize_condensed() : factorize_sparse();
+}
+
+// D_i = (T_i + E_i + δ)⁻¹ = (I + T_i⁻¹(E_i + δ))⁻¹ T_i⁻¹: T⁻¹ is given, because a cone's T has eigenvalues μ⁻¹ … μ and inverting it would lose
+// those that matter.
+bool InteriorPointSystem::factorize_condensed() {
+  const SetProduct& K = W_.K();
+  D_.resize(blocks_->inverse.size());
+  for (int i = 0; i < K.blocks(); ++i) {
+    const int d = K.sets[i].dim;
+    const int at = blocks_->start[i];
+    SmallMatrix soft = Eigen::Map<const Matrix>(compliance_.data() + at, d, d);
+    soft.diagonal().array() += shift(i);
+    Eigen::Map<Matrix> D(D_.data() + at, d, d);
+    if (K.sets[i].kind == SetKind::free) {
+      D = SmallMatrix(soft.inverse());
+      continue;
+    }
+    const SmallMatrix inverse = Eigen::Map<const Matrix>(blocks_->inverse.data() + at, d, d);
+    const SmallMatrix system = SmallMatrix::Identity(d, d) + inverse * soft;
+    D = SmallMatrix(system.partialPivLu().solve(inverse));
+    if (symmetric_) D = SmallMatrix(0.5 * (D + D.transpose()));
+  }
+  auto& matrix = condensed_[symmetric_ ? 0 : 1];
+  if (!matrix) {
+    matrix = std::make_unique<CondensedMatrix>(
+        W_.problem(),
+        symmetric_ ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
+  }
+  return matrix->factorize(D_);
+}
+
+void InteriorPointSystem::build_pattern() {
+  auto& form = sparse_[symmetric_ ? 0 : 1];
+  if (form) return;
+  form = std::make_unique<SparseForm>();
+  std::vector<Eigen::Triplet<double>> triplets;
+  const auto add = [&](int row, int column, double value) {
+    if (!symmetric_ || row >= column) triplets.emplace_back(row, column, value);
+  };
+  if (n_ > 0) {
+    const SparseMatrix H = sparse_mass(W_.problem());
+    const SparseMatrix J = to_sparse(W_.jacobian());
+    for (int c = 0; c < n_; ++c) {
+      for (SparseMatrix::InnerIterator it(H, c); it; ++it)
+        add(static_cast<int>(it.row()), c, it.value());
+      for (SparseMatrix::InnerIterator it(J, c); it; ++it) {
+        add(n_ + static_cast<int>(it.row()), c, it.value());
+        add(c, n_ + static_cast<int>(it.row()), it.value());
+      }
+    }
+  }
+  const double sign = n_ > 0 ? -1 : 1;
+  const SparseMatrix& E = W_.compliance();
+  for (int c = 0; c < E.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(E, c); it; ++it)
+      add(n_ + static_cast<int>(it.row()), n_ + c, sign * it.value());
+  }
+  const SetProduct& K = W_.K();
+  for (int i = 0; i < K.blocks(); ++i) {
+    for (int c = K.start[i]; c < K.start[i + 1]; ++c) {
+      for (int r = K.start[i]; r < K.start[i + 1]; ++r) add(n_ + r, n_ + c, 0.0);
+    }
+  }
+  SparseMatrix& A = form->matrix;
+  A.resize(n_ + m_, n_ + m_);
+  A.setFromTriplets(triplets.begin(), triplets.end());
+  form->base.assign(A.valuePtr(), A.valuePtr() + A.nonZeros());
+  for (int i = 0; i < K.blocks(); ++i) {
+    for (int c = K.start[i]; c < K.start[i + 1]; ++c) {
+      for (int r = K.start[i]; r < K.start[i + 1]; ++r) {
+        if (symmetric_ && r < c) {
+          form->position.push_back(-1);
+          continue;
+        }
+        const int* begin = A.innerIndexPtr() + A.outerIndexPtr()[n_ + c];
+        const int* end = A.innerIndexPtr() + A.outerIndexPtr()[n_ + c + 1];
+        form->position.push_back(
+            static_cast<int>(std::lower_bound(begin, end, n_ + r) - A.innerIndexPtr()));
+      }
+    }
+  }
+  if (!symmetric_) {
+    lu_.analyzePattern(A);
+  } else if (n_ > 0) {
+    ldlt_.analyzePattern(A);
+  } else {
+    cholesky_.analyze(A);
+  }
+}
+
+bool InteriorPointSystem::factorize_sparse() {
+  build_pattern();
+  SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
+  double* values = form.matrix.valuePtr();
+  std::copy(form.base.begin(), form.base.end(), values);
+  const SetProduct& K = W_.K();
+  const double sign = n_ > 0 ? -1 : 1;
+  for (int i = 0; i < K.blocks(); ++i) {
+    const int d = K.sets[i].dim;
+    for (int k = 0; k < d * d; ++k) {
+      const int at = blocks_->start[i] + k;
+      if (form.position[at] < 0) continue;
+      const double value = blocks_->T[at] + (k % (d + 1) == 0 ? shift(i) : 0.0);
+      values[form.position[at]] += sign * value;
+    }
+  }
+  if (!symmetric_) {
+    lu_.factorize(form.matrix);
+    return lu_.info() == Eigen::Success;
+  }
+  if (n_ == 0) return cholesky_.factorize(form.matrix);
+  ldlt_.factorize(form.matrix);
+  if (ldlt_.info() != Eigen::Success) return false;
+  // Quasi-definite: as many negative pivots as rows of J, or rounding has spoilt it.
+  const Vector pivots = ldlt_.vectorD();
+  return (pivots.array() < 0).count() == m_ && pivots.allFinite();
+}
+
+void InteriorPointSystem::substitute(const Vector& r1, const Vector& r2, Vector& dx,
+                                     Vector& dlambda) {
+  dlambda.resize(m_);
+  if (form_ == Form::condensed) {
+    const SetProduct& K = W_.K();
+    const auto times_D = [&](const Vector& v, Vector& out) {
+      for (int i = 0; i < K.blocks(); ++i) {
+        const int d = K.sets[i].dim;
+        out.segment(K.start[i], d) = Eigen::Map<const Matrix>(D_.data() + blocks_->start[i], d, d)
+                                         .lazyProduct(v.segment(K.start[i], d));
+      }
+    };
+    work2_.resize(m_);
+    times_D(r2, work2_);
+    work1_ = r1;
+    transpose_multiply_add(W_.jacobian(), work2_, work1_);
+    condensed_[symmetric_ ? 0 : 1]->solve(work1_, dx);
+    multiply(W_.jacobian(), dx, part_);
+    work2_ = r2 - part_;
+    times_D(work2_, dlambda);
+    return;
+  }
+  full_.resize(n_ + m_);
+  full_.head(n_) = r1;
+  full_.tail(m_) = r2;
+  if (!symmetric_) {
+    solved_ = lu_.solve(full_);
+  } else if (n_ == 0) {
+    cholesky_.solve(full_, solved_);
+  } else {
+    solved_ = ldlt_.solve(full_);
+  }
+  dx = solved_.head(n_);
+  dlambda = (n_ > 0 ? -1.0 : 1.0) * solved_.tail(m_);
+}
+
+double InteriorPointSystem::residual(const Vector& r1, const Vector& r2, const Vector& dx,
+                                     const Vector& dlambda) {
+  const SetProduct& K = W_.K();
+  const auto size1 = [&](const Vector& v) { return v.cwiseProduct(weight1_).norm(); };
+  const auto size2 = [&](const Vector& v) { return v.cwiseProduct(weight2_).norm(); };
+  double worst = 0;
+  rho2_ = r2;
+  double scale2 = size2(r2);
+  if (n_ > 0) {
+    multiply_mass(W_.problem(), dx, rho1_);
+    double scale1 = size1(r1) + size1(rho1_);
+    rho1_ = r1 - rho1_;
+    transpose_multiply_add(W_.jacobian(), dlambda, rho1_);
+    worst = scale1 > 0 ? size1(rho1_) / scale1 : 0;
+    multiply(W_.jacobian(), dx, part_);
+    scale2 += size2(part_);
+    rho2_ -= part_;
+  } else {
+    rho1_.resize(0);
+  }
+  part_.setZero(m_);
+  if (W_.compliance().nonZeros() > 0) part_.noalias() += W_.compliance() * dlambda;
+  for (int i = 0; i < K.blocks(); ++i) {
+    const int d = K.sets[i].dim;
+    const Eigen::Map<const Matrix> left(blocks_->left.data() + blocks_->start[i], d, d);
+    const Eigen::Map<const Matrix> right(blocks_->right.data() + blocks_->start[i], d, d);
+    const Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_block, 1> scaled =
+        right.lazyProduct(dlambda.segment(K.start[i], d));
+    part_.segment(K.start[i], d) += left.lazyProduct(scaled);
+  }
+  scale2 += size2(part_);
+  rho2_ -= part_;
+  worst = std::max(worst, scale2 > 0 ? size2(rho2_) / scale2 : 0);
+  return std::isfinite(worst) ? worst : std::numeric_limits<double>::infinity();
+}
+
+double InteriorPointSystem::solve(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda) {
+  substitute(r1, r2, dx, dlambda);
+  double error = residual(r1, r2, dx, dlambda);
+  for (int k = 0; k < refinement_limit && error > refined; ++k) {
+    const Vector before_x = dx;
+    const Vector before_l = dlambda;
+    const Vector remainder1 = rho1_;
+    const Vector remainder2 = rho2_;
+    substitute(remainder1, remainder2, ddx_, ddl_);
+    dx += ddx_;
+    dlambda += ddl_;
+    const double next = residual(r1, r2, dx, dlambda);
+    if (!(next < 0.7 * error)) {
+      if (!(next < error)) {
+        dx = before_x;
+        dlambda = before_l;
+        return error;
+      }
+      return next;
+    }
+    error = next;
+  }
+  return error;
+}
+
+}  // namespace urto

@@ -1,0 +1,317 @@
+// Numbers of recipe 001 §3 (D. Mangoni, "An interior-point method for non-smooth multibody system dynamics", 2017), with ours beside them. The thesis had no
+// friction in its examples; here the box of balls runs with friction as well.
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <Eigen/Geometry>
+#include <gtest/gtest.h>
+
+#include "urto/problem/generate.h"
+#include "urto/problem/step_problem.h"
+#include "urto/solver/solver.h"
+
+namespace urto {
+namespace {
+
+using WarmStart = InteriorPointOptions::WarmStart;
+
+constexpr double gravity = 9.81;
+
+// A scene of spheres with a wall function: rows for every pair and wall nearer than a threshold, as the source makes them.
+struct Balls {
+  double radius = 0.035, mass = 0.1796, container = 0;  ///< container radius, 0: none
+  double step = 0.02, reach = 0.02, mu = 0;
+  std::vector<Vec3> x, v, spin;
+
+  struct Contact {
+    int a, b;  ///< b = −1: floor, −2: wall
+    Vec3 normal;
+    double gap;
+    long key() const { return 100000L * a + (b + 10); }
+  };
+
+  std::vector<Contact> contacts() const {
+    std::vector<Contact> list;
+    const int n = static_cast<int>(x.size());
+    for (int i = 0; i < n; ++i) {
+      if (x[i].z() - radius < reach) list.push_back({i, -1, Vec3::UnitZ(), x[i].z() - radius});
+      const Vec3 out(x[i].x(), x[i].y(), 0);
+      const double wall = container - radius - out.norm();
+      if (container > 0 && wall < reach && out.norm() > 0)
+        list.push_back({i, -2, -out.normalized(), wall});
+      for (int j = 0; j < i; ++j) {
+        const Vec3 d = x[i] - x[j];
+        const double gap = d.norm() - 2 * radius;
+        if (gap < reach) list.push_back({i, j, d.normalized(), gap});
+      }
+    }
+    return list;
+  }
+
+  StepProblem problem(const std::vector<Contact>& list) const {
+    const int n = static_cast<int>(x.size());
+    StepProblem p;
+    BlockDiagonal H;
+    Eigen::Matrix<double, 6, 1> diagonal;
+    diagonal << Vec3::Constant(mass), Vec3::Constant(0.4 * mass * radius * radius);
+    p.a.setZero(6 * n);
+    for (int i = 0; i < n; ++i) {
+      H.push_back(Matrix(diagonal.asDiagonal()));
+      p.a.segment<3>(6 * i) = mass * (v[i] - Vec3(0, 0, gravity * step));
+      p.a.segment<3>(6 * i + 3) = diagonal.tail<3>().cwiseProduct(spin[i]);
+    }
+    p.H = H;
+    p.J.columns = 6 * n;
+    const int rows = mu > 0 ? 3 : 1;
+    p.b.setZero(rows * static_cast<int>(list.size()));
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      const Contact& c = list[k];
+      Mat3 frame;  // rows: normal and two tangents
+      frame.row(0) = c.normal;
+      const Vec3 other = std::abs(c.normal.z()) < 0.9 ? Vec3::UnitZ() : Vec3::UnitX();
+      frame.row(1) = c.normal.cross(other).normalized();
+      frame.row(2) = c.normal.cross(Vec3(frame.row(1)));
+      p.J.add_block(rows);
+      add_entry(p, c.a, frame, -radius * c.normal, 1, rows);
+      if (c.b >= 0) add_entry(p, c.b, frame, radius * c.normal, -1, rows);
+      p.K.push_back(mu > 0 ? ConvexSet::cone(mu) : ConvexSet::nonnegative());
+      p.b[rows * static_cast<int>(k)] = c.gap / step;
+    }
+    p.E.resize(p.rows(), p.rows());
+    return p;
+  }
+
+  void advance(const Vector& velocity) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      v[i] = velocity.segment<3>(6 * static_cast<int>(i));
+      spin[i] = velocity.segment<3>(6 * static_cast<int>(i) + 3);
+      x[i] += step * v[i];
+    }
+  }
+
+ private:
+  static void add_entry(StepProblem& p, int body, const Mat3& frame, const Vec3& arm, double sign,
+                        int rows) {
+    Matrix J(3, 6);
+    J.leftCols(3) = sign * frame;
+    for (int r = 0; r < 3; ++r) {
+      J.block<1, 3>(r, 3) = sign * arm.cross(Vec3(frame.row(r))).transpose();
+    }
+    p.J.add_entry(6 * body, J.topRows(rows));
+  }
+};
+
+// Layers of a jittered square lattice inside the container, slightly apart.
+Balls balls_in_box(int count, double mu) {
+  Balls scene;
+  scene.container = 0.5;
+  scene.mu = mu;
+  const double pitch = 2.02 * scene.radius;
+  unsigned state = 1;
+  const auto jitter = [&state] {
+    state = state * 1664525U + 1013904223U;
+    return (static_cast<double>(state >> 8) / 16777216.0 - 0.5) * 0.2e-3;
+  };
+  for (int layer = 0; static_cast<int>(scene.x.size()) < count; ++layer) {
+    const double shift = layer % 2 == 0 ? 0 : pitch / 2;
+    // Narrow containers would be one layer: 64 balls fill a part of the floor only.
+    const double room = count < 150 ? 0.18 : scene.container - scene.radius - 1e-3;
+    for (int i = -8; i <= 8; ++i) {
+      for (int j = -8; j <= 8; ++j) {
+        const Vec3 at(i * pitch + shift + jitter(), j * pitch + shift + jitter(),
+                      scene.radius * 1.01 + layer * 0.75 * pitch);
+        if (std::hypot(at.x(), at.y()) > room || static_cast<int>(scene.x.size()) == count)
+          continue;
+        scene.x.push_back(at);
+      }
+    }
+  }
+  scene.v.assign(scene.x.size(), Vec3::Zero());
+  scene.spin = scene.v;
+  return scene;
+}
+
+struct Count {
+  int iterations = 0, calls = 0;
+  double average() const { return static_cast<double>(iterations) / calls; }
+};
+
+// Runs the scene with the interior point. The multipliers of contacts that persist are handed on; new ones start at zero.
+Count run(Balls scene, int steps, WarmStart warm, Friction law) {
+  Count count;
+  std::map<long, Vector> before;
+  for (int k = 0; k < steps; ++k) {
+    const auto list = scene.contacts();
+    const StepProblem p = scene.problem(list);
+    const int rows = scene.mu > 0 ? 3 : 1;
+    Vector lambda = Vector::Zero(p.rows());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto known = before.find(list[i].key());
+      if (known != before.end()) lambda.segment(rows * static_cast<int>(i), rows) = known->second;
+    }
+    SolveOptions options{.solver = "ipm", .tolerance = 1e-8, .friction = law};
+    options.interior_point.warm_start = warm;
+    const Solution s = solve(p, options, warm != WarmStart::none ? &lambda : nullptr);
+    EXPECT_EQ(s.status, Status::converged)
+        << "step " << k << " " << s.certificate.residual() << " " << s.message;
+    if (s.status != Status::converged) break;
+    count.iterations += s.iterations;
+    ++count.calls;
+    before.clear();
+    for (std::size_t i = 0; i < list.size(); ++i)
+      before[list[i].key()] = s.lambda.segment(rows * static_cast<int>(i), rows);
+    scene.advance(s.x);
+  }
+  return count;
+}
+
+Balls single_ball() {
+  Balls scene;
+  scene.x = {Vec3(0, 0, 0.05)};
+  scene.v = {Vec3(0.1, 0, 0)};
+  scene.spin = {Vec3::Zero()};
+  scene.reach = 0.05;
+  return scene;
+}
+
+TEST(Mangoni, Table51WarmStartSavesIterations) {
+  // Theirs, none/partial/full: balls in the box 935/927/747, single ball 720/515/90. The brick is a test of its own.
+  for (const bool box : {false, true}) {
+    const Balls scene = box ? balls_in_box(64, 0) : single_ball();
+    const int calls = box ? 50 : 100;
+    const Count none = run(scene, calls, WarmStart::none, Friction::exact);
+    const Count partial = run(scene, calls, WarmStart::partial, Friction::exact);
+    const Count full = run(scene, calls, WarmStart::full, Friction::exact);
+    RecordProperty(box ? "box" : "ball", std::to_string(none.iterations) + "/" +
+                                             std::to_string(partial.iterations) + "/" +
+                                             std::to_string(full.iterations));
+    EXPECT_EQ(full.calls, calls);
+    EXPECT_GT(none.iterations, partial.iterations);
+    EXPECT_GT(partial.iterations, full.iterations);
+  }
+}
+
+// A brick that falls flat on four corners, of which three would do.
+int run_brick(WarmStart warm) {
+  constexpr double h = 0.02;
+  const StepProblem at_rest = box_stack({.levels = 1, .mu = 0, .step = h});
+  const double mass = std::get<BlockDiagonal>(at_rest.H).block(0)(2, 2);
+  double gap = 0.05, velocity = 0;
+  int iterations = 0;
+  Vector lambda = Vector::Zero(at_rest.rows());
+  for (int k = 0; k < 100; ++k) {
+    StepProblem p = at_rest;
+    p.a[2] = mass * (velocity - gravity * h);
+    for (int i = 0; i < p.blocks(); ++i) p.b[p.K.start[i]] = gap / h;
+    SolveOptions options{.solver = "ipm", .tolerance = 1e-8};
+    options.interior_point.warm_start = warm;
+    const Solution s = solve(p, options, warm != WarmStart::none ? &lambda : nullptr);
+    EXPECT_EQ(s.status, Status::converged) << k << " " << s.message;
+    iterations += s.iterations;
+    lambda = s.lambda;
+    velocity = s.x[2];
+    gap += h * velocity;
+  }
+  EXPECT_NEAR(gap, 0, 1e-8);
+  return iterations;
+}
+
+TEST(Mangoni, Table51BrickWithRedundantContacts) {
+  // Theirs: 499/370/81.
+  const int none = run_brick(WarmStart::none);
+  const int partial = run_brick(WarmStart::partial);
+  const int full = run_brick(WarmStart::full);
+  RecordProperty("brick",
+                 std::to_string(none) + "/" + std::to_string(partial) + "/" + std::to_string(full));
+  EXPECT_GT(none, partial);
+  EXPECT_GT(partial, full);
+}
+
+// Averages over the steps, and what they must stay within.
+void expect_flat(double mu, double largest_average) {
+  struct Case {
+    int balls, steps;
+  };
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const Case c : {Case{64, 50}, Case{280, 16}, Case{595, 6}, Case{1190, 3}}) {
+    const Count count = run(balls_in_box(c.balls, mu), c.steps, WarmStart::none, Friction::convex);
+    EXPECT_EQ(count.calls, c.steps);
+    least = std::min(least, count.average());
+    most = std::max(most, count.average());
+    testing::Test::RecordProperty("balls" + std::to_string(c.balls),
+                                  std::to_string(count.average()));
+  }
+  EXPECT_LE(most, largest_average);
+  EXPECT_LE(most, 1.6 * least);
+}
+
+TEST(Mangoni, Table53IterationsDoNotGrowWithTheNumberOfBalls) {
+  // Theirs: 17.2, 17.9, 17.7, 17.8 for 64, 280, 595, 1190 balls.
+  expect_flat(0, 17);
+}
+
+TEST(Mangoni, Table53WithConesOfFriction) {
+  expect_flat(0.3, 30);
+}
+
+// Spheres on top of each other, each held on a vertical line by two joint rows: masses from the bottom up.
+StepProblem stacked_spheres(const std::vector<double>& masses) {
+  constexpr double h = 0.05;
+  StepProblem p;
+  BlockDiagonal H;
+  const int n = static_cast<int>(masses.size());
+  p.a.setZero(3 * n);
+  for (int i = 0; i < n; ++i) {
+    H.push_back(masses[i] * Matrix::Identity(3, 3));
+    p.a[3 * i + 2] = -masses[i] * gravity * h;
+  }
+  p.H = H;
+  p.J.columns = 3 * n;
+  for (int i = 0; i < n; ++i) {
+    p.J.add_block(2);
+    p.J.add_entry(3 * i, Matrix(Matrix::Identity(2, 3)));
+    p.K.push_back(ConvexSet::free(2));
+    p.J.add_block(1);
+    p.J.add_entry(3 * i, Matrix(Eigen::RowVector3d(0, 0, 1)));
+    if (i > 0) p.J.add_entry(3 * (i - 1), Matrix(Eigen::RowVector3d(0, 0, -1)));
+    p.K.push_back(ConvexSet::nonnegative());
+  }
+  p.b.setZero(p.rows());
+  p.E.resize(p.rows(), p.rows());
+  return p;
+}
+
+TEST(Mangoni, StacksOfEqualSpheresOfAnyMass) {
+  for (const double mass : {1e2, 1e6, 1e12}) {
+    for (const int count : {2, 20, 200, 1000}) {
+      const StepProblem p = stacked_spheres(std::vector<double>(count, mass));
+      const Solution s = solve(p, {.solver = "ipm", .tolerance = 1e-8});
+      EXPECT_EQ(s.status, Status::converged)
+          << mass << " " << count << " " << s.certificate.residual() << " " << s.message;
+      EXPECT_LT(s.x.cwiseAbs().maxCoeff(), 1e-7);
+      EXPECT_NEAR(s.lambda[2], count * mass * gravity * 0.05, 1e-6 * count * mass);
+    }
+  }
+}
+
+TEST(Mangoni, LadderOfTenfoldMassesReachesThirty) {
+  // Theirs: at most 15, iterations growing linearly with the exponent.
+  for (int n = 2; n <= 30; ++n) {
+    std::vector<double> masses;
+    double total = 0;
+    for (int k = 1; k <= n; ++k) masses.push_back(std::pow(10.0, k));
+    for (const double m : masses) total += m;
+    const StepProblem p = stacked_spheres(masses);
+    const Solution s = solve(p, {.solver = "ipm", .tolerance = 1e-8});
+    RecordProperty("spheres" + std::to_string(n), s.iterations);
+    EXPECT_EQ(s.status, Status::converged) << n << " " << s.message;
+    EXPECT_NEAR(s.lambda[2], total * gravity * 0.05, 1e-6 * total) << n;
+  }
+}
+
+}  // namespace
+}  // namespace urto
