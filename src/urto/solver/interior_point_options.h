@@ -30,7 +30,8 @@ struct InteriorPointOptions {
   Steps steps = Steps::automatic;
   StepLength step_length = StepLength::formula;
   Coulomb coulomb = Coulomb::direct;
-  double fixed_eta = 0;  ///< fraction of the way to the boundary; 0: ours; negative: the source's adaptive formula
+  double fixed_eta =
+      0;  ///< fraction of the way to the boundary; 0: ours; negative: the source's adaptive formula
   int centrality_corrections =
       2;  ///< at most, by Gondzio, each one more substitution; without cones only
   bool shorten_full_steps =

@@ -18,7 +18,8 @@ struct Run {
   int outer_iterations = 0;
   int factorizations = 0;
   std::string message = {};
-  std::vector<InteriorPointRecord> interior_point_log = {};  ///< filled by ipm if the history is recorded
+  std::vector<InteriorPointRecord> interior_point_log =
+      {};  ///< filled by ipm if the history is recorded
 };
 
 using Method = void (*)(Run& run);
