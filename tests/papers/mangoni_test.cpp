@@ -250,11 +250,19 @@ void expect_flat(double mu, double largest_average) {
 }
 
 TEST(Mangoni, Table53IterationsDoNotGrowWithTheNumberOfBalls) {
+#ifndef NDEBUG
+  GTEST_SKIP()
+      << "a quarter of an hour under a sanitizer, and nothing that table 5.1 does not execute";
+#endif
   // Theirs: 17.2, 17.9, 17.7, 17.8 for 64, 280, 595, 1190 balls.
   expect_flat(0, 17);
 }
 
 TEST(Mangoni, Table53WithConesOfFriction) {
+#ifndef NDEBUG
+  GTEST_SKIP()
+      << "a quarter of an hour under a sanitizer, and nothing that table 5.1 does not execute";
+#endif
   expect_flat(0.3, 30);
 }
 

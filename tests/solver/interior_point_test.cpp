@@ -10,6 +10,13 @@
 namespace urto {
 namespace {
 
+/// Fewer under a sanitizer.
+#ifdef NDEBUG
+constexpr int random_programs = 5000;
+#else
+constexpr int random_programs = 200;
+#endif
+
 using Options = InteriorPointOptions;
 
 class RandomProblem {
@@ -95,7 +102,7 @@ void expect_agreement(const StepProblem& p, int seed, int& iterations) {
 }
 
 TEST(InteriorPoint, RandomQuadraticProgramsAgreeWithTheProximalPoint) {
-  constexpr int count = 5000;
+  constexpr int count = random_programs;
   int iterations = 0;
   for (int seed = 0; seed < count; ++seed) {
     RandomProblem random(seed);
@@ -108,7 +115,7 @@ TEST(InteriorPoint, RandomQuadraticProgramsAgreeWithTheProximalPoint) {
 }
 
 TEST(InteriorPoint, RandomConeProgramsAgreeWithTheProximalPoint) {
-  constexpr int count = 5000;
+  constexpr int count = random_programs;
   int iterations = 0;
   for (int seed = 0; seed < count; ++seed) {
     RandomProblem random(100000 + seed);

@@ -168,18 +168,25 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     n = face;
     gap = along_face;
   } else if (!mesh.leaves(t, weights_in(triangle, nearest.b), n)) {
-    // Apart, a neighbour is nearer and says so itself, unless rounding hid it.
-    if (nearest.gap > exact * a.extent && !lenient) {
-      refused_ = true;
-      return;
-    }
-    gap = along_face;
-    n = face;
-    mesh.try_edges(a, at_a, t, triangle, n, gap);
-    if (-gap >
-        (lenient ? beside : nearly_beside) * std::max(-nearest.gap, 0.0) + exact * a.extent) {
-      refused_ = true;
-      return;
+    if (nearest.gap > exact * a.extent) {
+      // Apart, a neighbour is nearer and says so itself. If none does, rounding hid it, and this one will do.
+      if (!lenient) {
+        refused_ = true;
+        return;
+      }
+      if (n.dot(face) < 0) {
+        n = face;
+        gap = along_face;
+      }
+    } else {
+      gap = along_face;
+      n = face;
+      mesh.try_edges(a, at_a, t, triangle, n, gap);
+      if (-gap >
+          (lenient ? beside : nearly_beside) * std::max(-nearest.gap, 0.0) + exact * a.extent) {
+        refused_ = true;
+        return;
+      }
     }
   }
   narrow_.collide_along(a, at_a, triangle, {}, n, reach, manifold_);
