@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
       if (quick && bodies > 10000) continue;
       lines.push_back(measure(kind, bodies, 200000 / bodies));
       Line& l = lines.back();
-      if (bodies <= 10000) l.share = share_of_step(kind, bodies, bodies > 1000 ? 3 : 20);
+      if (bodies <= 1000) l.share = share_of_step(kind, bodies, 2);
       fmt::print(
           "{:>7} {:>7}: {:9.3f} ms a call, {:6.2f} M pairs/s, {:6.2f} M contacts/s, {} contacts",
           l.shape, l.bodies, 1e3 * l.seconds, 1e-6 * static_cast<double>(l.near) / l.seconds,
