@@ -243,8 +243,9 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
                               const StepSolverOptions& options, Vector& x, Vector& lambda,
                               StepSolveReport& report) {
   constexpr int check_every = 5;
-  constexpr int guess_after = 10;  // sweeps that settle who touches
-  constexpr int patience = 100;    // sweeps before the rate is believed
+  // Sweeps that settle who touches. A guess of a large island costs many sweeps, and is seldom right while things move.
+  const int guess_after = island.blocks <= 64 ? 10 : 200;
+  constexpr int patience = 100;  // sweeps before the rate is believed
   double q_largest = 0;
   for (int b = 0; b < island.blocks; ++b) {
     const int i = island_blocks_[island.first_block + b];
