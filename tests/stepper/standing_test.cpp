@@ -148,6 +148,23 @@ TEST(Standing, ACylinderOnItsSide) {
   EXPECT_LT(drift(m, run_for(m, a_while), 1), 1e-4);
 }
 
+TEST(Standing, AMovingMeshOnTerrainCarriesABox) {
+  Model m = empty_model();
+  m.meshes.push_back(height_field(std::vector<double>(81, 0.0), 9, 0.25, 0.25));
+  m.shapes.push_back({.kind = ShapeKind::height_field, .pose = {}, .body = 0, .geometry = 0});
+  const int mesh = add_cube(m, "mesh", {0.03, 0.02, 0.1}, 0.2, 8);
+  std::vector<Vec3> corners;
+  for (int k = 0; k < 8; ++k) {
+    corners.emplace_back((k & 1) != 0 ? 0.1 : -0.1, (k & 2) != 0 ? 0.1 : -0.1,
+                         (k & 4) != 0 ? 0.1 : -0.1);
+  }
+  m.meshes.push_back(convex_hull(corners));
+  m.shapes.back() = {.kind = ShapeKind::mesh, .pose = {}, .body = mesh, .geometry = 1};
+  add_cube(m, "box", {0.05, 0.02, 0.3}, 0.2, 8);
+  finalize(m);
+  EXPECT_LT(drift(m, run_for(m, 0.3), 0.2), 1e-8);
+}
+
 TEST(Sliding, ABrickStopsAfterVSquaredOverTwoMuG) {
   Model m = empty_model();
   m.shapes.push_back(
