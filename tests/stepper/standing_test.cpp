@@ -87,6 +87,22 @@ TEST(Standing, AStackOfTenBoxes) {
   EXPECT_LT(drift(m, end, 1), 1e-4);
 }
 
+TEST(Standing, AStackAtRestNeedsNoGeneralSolver) {
+  Model m = empty_model();
+  add_floor(m);
+  for (int k = 0; k < 10; ++k) add_cube(m, "box", {0, 0, 0.5 + k}, 1, 1000);
+  finalize(m);
+  Simulation run(m, {.duration = 0.1});
+  run.start();
+  int guessed = 0, handed_on = 0;
+  while (run.advance()) {
+    guessed += run.report().solve.guessed;
+    if (run.state().t > 0.05) handed_on += run.report().solve.handed_on;
+  }
+  EXPECT_GT(guessed, 0);
+  EXPECT_EQ(handed_on, 0);
+}
+
 TEST(Standing, AHouseOfSevenCards) {
   constexpr double half_length = 0.05, half_width = 0.03, half_thickness = 0.001, margin = 0.0008;
   const double lean = 0.26;
