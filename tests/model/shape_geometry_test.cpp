@@ -53,7 +53,6 @@ TEST(ShapeGeometry, FactsOfAMesh) {
   EXPECT_DOUBLE_EQ(box.solid.mass, 48);
   EXPECT_DOUBLE_EQ(box.inner_radius, 1);
   EXPECT_DOUBLE_EQ(box.half_width, 1);
-  EXPECT_DOUBLE_EQ(box.half_length, 3);
   const MeshFacts field = facts_of(height_field({0, 0, 0, 1, 0, 0}, 3, 1, 1), "field");
   EXPECT_FALSE(field.closed || field.convex);
 }

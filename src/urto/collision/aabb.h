@@ -18,11 +18,6 @@ inline bool overlap(const Aabb& a, const Aabb& b) {
   return (a.lower.array() <= b.upper.array()).all() && (b.lower.array() <= a.upper.array()).all();
 }
 
-inline bool contains(const Aabb& outer, const Aabb& inner) {
-  return (outer.lower.array() <= inner.lower.array()).all() &&
-         (inner.upper.array() <= outer.upper.array()).all();
-}
-
 inline Aabb merged(const Aabb& a, const Aabb& b) {
   return {a.lower.cwiseMin(b.lower), a.upper.cwiseMax(b.upper)};
 }

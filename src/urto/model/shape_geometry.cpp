@@ -27,7 +27,6 @@ MeshFacts facts_of(const TriangleMesh& mesh, std::string_view name) {
   }
   const Vec3 widths = half_widths(mesh);
   facts.half_width = widths[0];
-  facts.half_length = widths[2];
   return facts;
 }
 

@@ -18,7 +18,6 @@ struct MeshFacts {
   bool convex = false;
   MassProperties solid = {};  ///< closed ones, of density 1
   double half_width = 0;      ///< the smallest, along a principal axis [m]
-  double half_length = 0;     ///< the largest
   double inner_radius = 0;    ///< convex ones: of a ball inside [m]
 };
 
@@ -30,8 +29,7 @@ MassProperties mass_properties(const Shape& shape, std::span<const MeshFacts> fa
                                double density);
 
 /// A shape with margin ε is a core, shrunk by ε, swept by a ball of radius ε: the core must not vanish. Boxes, cylinders: half the smallest length;
-/// cones, hulls: the radius of a ball inside; ellipsoids: the smallest radius of curvature; closed meshes: the smallest half width; open ones and height
-/// fields, which have no inside: the largest. Zero for spheres and capsules, which are round already, and for half-spaces, which have no edges.
+/// cones, hulls: the radius of a ball inside. Zero for what is round already, for half-spaces, and for meshes and height fields, which touch with their triangles as they are.
 double largest_margin(const Shape& shape, std::span<const MeshFacts> facts);
 
 /// Half the smallest width of each shape [m]; infinite for half-spaces, for meshes of bodies that are not dynamic and for height fields: terrain is large,
