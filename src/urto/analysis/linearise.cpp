@@ -92,22 +92,23 @@ Linearisation linearise(System& system, const State& state) {
 
 Matrix allowed_motions(const SparseMatrix& M, const SparseMatrix& J) {
   const Eigen::LLT<Matrix> llt{Matrix(M)};
-  Matrix rows = Matrix(J).transpose();
-  llt.matrixL().solveInPlace(rows);
-  // Rows of different units are made equally long, so that one threshold fits all.
-  for (int c = 0; c < rows.cols(); ++c) {
-    if (rows.col(c).norm() > 0) rows.col(c).normalize();
-  }
   Matrix N = Matrix::Identity(M.rows(), M.rows());
   int rank = 0;
-  if (rows.cols() > 0) {
+  // Eigen's triangular solves form the address of the first coefficient, which an empty matrix has not.
+  if (J.rows() > 0) {
+    Matrix rows = Matrix(J).transpose();
+    llt.matrixL().solveInPlace(rows);
+    // Rows of different units are made equally long, so that one threshold fits all.
+    for (int c = 0; c < rows.cols(); ++c) {
+      if (rows.col(c).norm() > 0) rows.col(c).normalize();
+    }
     Eigen::ColPivHouseholderQR<Matrix> qr(rows);
     qr.setThreshold(1e-9);
     rank = static_cast<int>(qr.rank());
     N = qr.householderQ() * N;
   }
   Matrix free = N.rightCols(M.rows() - rank);
-  llt.matrixU().solveInPlace(free);
+  if (free.cols() > 0) llt.matrixU().solveInPlace(free);
   return free;
 }
 
