@@ -63,9 +63,8 @@ TEST(DviJoint, ExtrapolatedAdaptiveStepsAreOfSecondOrder) {
   EXPECT_LT(last, 1e-7);
 }
 
-TEST(DviJoint, FreeAsymmetricBodyTumblesWithDriftOfFirstOrder) {
-  // Dzhanibekov: spin about the middle axis. Energy and angular momentum (world) are conserved; the scheme's drift is O(h).
-  double last_energy = 0;
+TEST(DviJoint, FreeAsymmetricBodyTumblesWithItsEnergy) {
+  // Dzhanibekov: spin about the middle axis. Energy is kept; the drift of the angular momentum (world) is O(h).
   double last_momentum = 0;
   for (const double h : {2e-3, 1e-3, 5e-4}) {
     Model m = empty_model(Vec3::Zero());
@@ -88,13 +87,11 @@ TEST(DviJoint, FreeAsymmetricBodyTumblesWithDriftOfFirstOrder) {
       turn = std::max(turn, (L - momentum).norm() / momentum.norm());
     }
     EXPECT_LT(least, -2.9) << "it must flip over";
-    if (last_energy > 0) {
-      EXPECT_NEAR(last_energy / drift, 2, 0.3);
+    EXPECT_LT(drift, 1e-12);
+    if (last_momentum > 0) {
       EXPECT_NEAR(last_momentum / turn, 2, 0.3);
     }
-    last_energy = drift;
     last_momentum = turn;
-    EXPECT_NEAR(run.energy().numerical() / energy, (run.energy().total() - energy) / energy, 1e-12);
   }
 }
 

@@ -181,5 +181,33 @@ TEST(RigidSystem, GyroscopicTangentIsTheDerivativeOfItsForce) {
   }
 }
 
+TEST(RigidSystem, TurningFreelyKeepsTheEnergyAndIsTheMomentToFirstOrder) {
+  std::mt19937 engine(7);
+  std::normal_distribution<double> normal;
+  Model m = empty_model(Vec3::Zero());
+  add_rigid(m, "top", Vec3::Zero(), 1, Vec3(1, 2, 2.5).asDiagonal());
+  finalize(m);
+  const Mat3 I = m.bodies[1].inertia;
+  RigidSystem system(m);
+  State s = initial_state(m);
+  Vector f;
+  // Up to many radians in a step.
+  for (const double h : {1e-6, 1e-3, 0.1, 1.0, 100.0}) {
+    for (int k = 0; k < 200; ++k) {
+      s.v << 0, 0, 0, normal(engine), normal(engine), normal(engine);
+      system.force(s, f);
+      const Vec3 moment = f.tail<3>(), omega = s.v.tail<3>();
+      Vector v = s.v;
+      system.turn_freely(s, h, v, f);
+      const Vec3 turned = v.tail<3>();
+      EXPECT_LT(f.norm(), 1e-14);
+      EXPECT_NEAR(turned.dot(I * turned), omega.dot(I * omega), 1e-13 * omega.dot(I * omega));
+      if (h > 1e-3) continue;
+      EXPECT_NEAR((I * turned).norm(), (I * omega).norm(), 1e-12 * (I * omega).norm());
+      EXPECT_LT((I * (turned - omega) - h * moment).norm(), 20 * h * h * std::pow(omega.norm(), 3));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace urto

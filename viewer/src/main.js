@@ -25,7 +25,7 @@ function stepPlots(data) {
     { name: 'kinetic', values: c['energy/kinetic'] }, { name: 'potential', values: c['energy/potential'] }, { name: 'total', values: total }] });
   return [
     energies,
-    card('Energy balance', 'where it went since the start', 'energy [J]', [['energy/supplied', 'supplied'], ['energy/friction', 'friction'], ['energy/impact', 'impact'], ['energy/damping', 'damping'], ['energy/numerical', 'numerical']]),
+    card('Energy balance', 'where it went since the start', 'energy [J]', [['energy/supplied', 'supplied'], ['energy/friction', 'friction'], ['energy/impact', 'impact'], ['energy/damping', 'damping'], ['energy/recovery', 'pushed apart'], ['energy/numerical', 'numerical']]),
     card('Certificates', 'of every step, by code the solver does not share', 'residual [–]', [['residual', 'worst'], ['natural_map', 'natural map'], ['scaled', 'scaled'], ['momentum', 'momentum']],
       { log: true, level: { value: data.settings.tolerance, name: 'tolerance' } }),
     card('Contacts', 'contacts and limits within reach, and those that push', 'number', [['contacts', 'within reach'], ['active', 'active']]),

@@ -13,8 +13,8 @@ namespace urto::app {
 
 using nlohmann::json;
 
-const std::array<const char*, 7> energy_names = {"kinetic", "potential", "supplied", "friction",
-                                                 "impact",  "damping",   "numerical"};
+const std::array<const char*, 8> energy_names = {"kinetic", "potential", "supplied", "friction",
+                                                 "impact",  "damping",   "recovery", "numerical"};
 const std::array<const char*, 5> phase_names = {"rows", "assemble", "solve", "certify", "advance"};
 
 double RunSummary::total_seconds() const {
@@ -129,9 +129,10 @@ void print_summary(const RunSummary& s, bool timings) {
                               format_residual(s.worst_penetration)));
   row("energy", fmt::format("{:.6g} J at the start, {:.6g} J at the end", s.start_energy,
                             s.energy[0] + s.energy[1]));
-  row("", fmt::format("supplied {:.4g}, lost to friction {:.4g}, impact {:.4g}, damping {:.4g}; "
-                      "numerical {:+.3g} J",
-                      s.energy[2], s.energy[3], s.energy[4], s.energy[5], s.energy[6]));
+  row("",
+      fmt::format("supplied {:.4g}, lost to friction {:.4g}, impact {:.4g}, damping {:.4g}; "
+                  "given by pushing overlaps apart {:.3g}, numerical {:+.3g} J",
+                  s.energy[2], s.energy[3], s.energy[4], s.energy[5], s.energy[6], s.energy[7]));
   if (timings) print_timings(s);
 }
 

@@ -23,8 +23,8 @@ struct RunSummary {
   int bodies = 0, joints = 0, dofs = 0, equality_rows = 0, rank = 0;
   double worst_residual = 0, worst_residual_time = 0, worst_joint_error = 0, worst_penetration = 0;
   int most_contacts = 0;
-  /// [J] at the end: kinetic, potential, supplied, friction, impact, damping, numerical.
-  std::array<double, 7> energy{};
+  /// [J] at the end: kinetic, potential, supplied, friction, impact, damping, recovery, numerical.
+  std::array<double, 8> energy{};
   double start_energy = 0;
   /// [s] of all steps: rows, assemble, solve, certify, advance.
   std::array<double, 5> seconds{};
@@ -33,7 +33,7 @@ struct RunSummary {
   bool finished() const { return status == "finished"; }
 };
 
-extern const std::array<const char*, 7> energy_names;
+extern const std::array<const char*, 8> energy_names;
 extern const std::array<const char*, 5> phase_names;
 
 RunSummary read_summary(const ResultReader& result);

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view format = "urto-checkpoint 1";
+constexpr std::string_view format = "urto-checkpoint 2";
 
 std::span<const double> values(const Vector& v) {
   return {v.data(), static_cast<std::size_t>(v.size())};
@@ -28,10 +28,11 @@ std::string fingerprint(std::string_view scene) {
 template <typename Stored, typename Visit>
 void visit_numbers(Stored& s, Visit visit) {
   auto& p = s.point;
-  for (auto* x : {&p.state.t, &p.memory.h, &p.next_step, &p.smooth_step, &p.worst_residual,
-                  &p.worst_residual_time, &p.worst_joint_error, &p.worst_penetration,
-                  &p.next_output, &p.energy.kinetic, &p.energy.potential, &p.energy.start,
-                  &p.energy.supplied, &p.energy.friction, &p.energy.impact, &p.energy.damping}) {
+  for (auto* x :
+       {&p.state.t, &p.memory.h, &p.next_step, &p.smooth_step, &p.worst_residual,
+        &p.worst_residual_time, &p.worst_joint_error, &p.worst_penetration, &p.next_output,
+        &p.energy.kinetic, &p.energy.potential, &p.energy.start, &p.energy.supplied,
+        &p.energy.friction, &p.energy.impact, &p.energy.damping, &p.energy.recovery}) {
     visit(*x);
   }
   for (auto* n : {&p.steps, &p.rejected, &p.missed, &s.recorded.frames, &s.recorded.contacts,

@@ -36,6 +36,7 @@ constexpr std::array step_columns = {"time",
                                      "energy/friction",
                                      "energy/impact",
                                      "energy/damping",
+                                     "energy/recovery",
                                      "energy/numerical"};
 
 std::string quoted(const std::string& text) {

@@ -51,6 +51,7 @@ constexpr const char* step_columns[] = {"step",
                                         "energy/friction",
                                         "energy/impact",
                                         "energy/damping",
+                                        "energy/recovery",
                                         "energy/numerical",
                                         "seconds/rows",
                                         "seconds/assemble",
@@ -96,8 +97,8 @@ json page_summary(const ResultReader& r) {
     s["seconds"][phase] = std::accumulate(t.begin(), t.end(), 0.0);
   }
   s["most_contacts"] = largest(r, "contacts", counts.steps);
-  for (const char* name :
-       {"kinetic", "potential", "supplied", "friction", "impact", "damping", "numerical"}) {
+  for (const char* name : {"kinetic", "potential", "supplied", "friction", "impact", "damping",
+                           "recovery", "numerical"}) {
     if (counts.steps == 0) break;
     s["energy"][name] = r.numbers(fmt::format("/steps/energy/{}", name), counts.steps - 1, 1)[0];
   }

@@ -44,6 +44,7 @@ const std::vector<StepPanel>& step_panels() {
         {"energy/friction", "friction"},
         {"energy/impact", "impact"},
         {"energy/damping", "damping"},
+        {"energy/recovery", "recovery"},
         {"energy/numerical", "numerical"}}},
       {"certificate",
        "Certificates",

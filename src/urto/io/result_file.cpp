@@ -44,6 +44,7 @@ constexpr StepColumn<double> step_numbers[] = {
     {"/steps/energy/friction", [](const Run& r) { return r.energy().friction; }},
     {"/steps/energy/impact", [](const Run& r) { return r.energy().impact; }},
     {"/steps/energy/damping", [](const Run& r) { return r.energy().damping; }},
+    {"/steps/energy/recovery", [](const Run& r) { return r.energy().recovery; }},
     {"/steps/energy/numerical", [](const Run& r) { return r.energy().numerical(); }},
     {"/steps/seconds/rows", [](const Run& r) { return r.report().timings.rows; }},
     {"/steps/seconds/assemble", [](const Run& r) { return r.report().timings.assemble; }},

@@ -40,6 +40,24 @@ Law softened(Law law, const Softness& s) {
   return law;
 }
 
+// Euler's equations by the implicit midpoint rule, I(ω⁺ − ω) + h ω̄ × Iω̄ = 0: it keeps the kinetic energy, for ω̄·(ω̄ × Iω̄) = 0, and |Iω|. Unknown is ω̄.
+Vec3 turned_freely(const Mat3& inertia, const Vec3& omega, double h) {
+  Vec3 mean = omega;
+  for (int k = 0; k < 10; ++k) {
+    const Vec3 momentum = inertia * mean;
+    const Vec3 residual = 2 * inertia * (mean - omega) + h * mean.cross(momentum);
+    const Mat3 slope = 2 * inertia + h * (skew(mean) * inertia - skew(momentum));
+    const Vec3 change = slope.inverse() * residual;
+    mean -= change;
+    if (change.squaredNorm() <= 1e-30 * mean.squaredNorm()) break;
+  }
+  Vec3 next = 2 * mean - omega;
+  // Exactly so even where Newton's method was cut off: a body that turns by radians in a step.
+  const double energy = next.dot(inertia * next);
+  if (!(energy > 0) || !std::isfinite(energy)) return omega;
+  return std::sqrt(omega.dot(inertia * omega) / energy) * next;
+}
+
 }  // namespace
 
 RigidSystem::RigidSystem(const Model& model) : model_(model), finder_(model) {
@@ -107,6 +125,17 @@ void RigidSystem::force(const State& state, Vector& f) {
     const int b = dof(model_, model_.markers[t.marker_b].body);
     if (a >= 0) f.segment<6>(a) += J.head<6>();
     if (b >= 0) f.segment<6>(b) += J.tail<6>();
+  }
+}
+
+void RigidSystem::turn_freely(const State& state, double h, Vector& v, Vector& f) const {
+  for (int slot = 0; slot < model_.slots; ++slot) {
+    const Body& body = model_.bodies[model_.slot_body[slot]];
+    const Vec3 omega = state.v.segment<3>(6 * slot + 3);
+    const Vec3 moment = omega.cross(body.inertia * omega);
+    if (!body.gyroscopic || moment.isZero(0)) continue;
+    v.segment<3>(6 * slot + 3) = turned_freely(body.inertia, omega, h);
+    f.segment<3>(6 * slot + 3) += moment;
   }
 }
 

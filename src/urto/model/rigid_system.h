@@ -33,6 +33,7 @@ class RigidSystem final : public System {
   bool may_be_one_sided() const override;
   void mass(const State& state, BlockDiagonal& M) const override;
   void force(const State& state, Vector& f) override;
+  void turn_freely(const State& state, double h, Vector& v, Vector& f) const override;
   void tangents(const State& state, Tangent kind, ForceTangents& out) override;
   void interactions(const State& state, const InteractionQuery& query, Interactions& out) override;
   void geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,

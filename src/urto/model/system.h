@@ -42,6 +42,8 @@ class System {
   virtual void mass(const State& state, BlockDiagonal& M) const = 0;
   /// f(q, v, t), overwritten.
   virtual void force(const State& state, Vector& f) = 0;
+  /// Moves the gyroscopic moments from f, a `force` of this state, into v: what they do to v within h, without changing its kinetic energy. For steppers of first order, to which explicit moments would give energy.
+  virtual void turn_freely(const State& state, double h, Vector& v, Vector& f) const;
   /// −∂f/∂q and −∂f/∂v, overwritten.
   virtual void tangents(const State& state, Tangent kind, ForceTangents& out) = 0;
   virtual void interactions(const State& state, const InteractionQuery& query,
@@ -59,6 +61,8 @@ class System {
   /// A person's name for a row block.
   virtual std::string describe(const RowOrigin& origin) const = 0;
 };
+
+inline void System::turn_freely(const State&, double, Vector&, Vector&) const {}
 
 inline void System::increment_tangent(const Vector&, BlockDiagonal& T) const {
   T.start.resize(1);

@@ -51,6 +51,9 @@ StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const V
 /// negative, a box is empty, or H or E are not symmetric to `symmetry_tolerance` relative to their largest entry.
 void validate(const StepProblem& problem, std::string_view name, double symmetry_tolerance = 0.02);
 
+/// The problem without row block `block`: its constraint is dropped, the other rows keep their order.
+StepProblem without_block(const StepProblem& problem, int block);
+
 /// y = H x.
 void multiply_mass(const StepProblem& problem, const Vector& x, Vector& y);
 

@@ -248,8 +248,15 @@ class AutomaticSolve {
     if (convex && !has_rolling() && attempt("ipm", options_.max_iterations))
       return std::move(best_);
     lambda_ = start_lambda_;
-    attempt("prox", options_.max_iterations) ||
-        attempt(convex ? "apgd" : "nsgs", options_.max_iterations);
+    // A small problem that takes longer than this is one of those below.
+    const bool small = !convex && problem_.blocks() <= 64;
+    if (attempt("prox", small ? 500 : options_.max_iterations)) return std::move(best_);
+    if (small) {
+      // From scratch: a caller's multipliers may lie far along a redundant direction, too.
+      lambda_.setZero();
+      if (attempt("prox", 500) || leave_one_out()) return std::move(best_);
+    }
+    attempt(convex ? "apgd" : "nsgs", options_.max_iterations);
     return std::move(best_);
   }
 
@@ -272,6 +279,42 @@ class AutomaticSolve {
       const double left = sweeps * std::log(options_.tolerance / after) / std::log(after / before);
       if (!(after < before) || !(used + left < worthwhile)) return false;
     }
+  }
+
+  // The contacts of one face contradict each other by the rounding of their gaps, so that one of them carries nothing. To find it, sweeps and Newton steps would have to
+  // change the others by that contradiction divided by the rounding: forever. So each is left out in turn, the least loaded first, and the whole is certified.
+  bool leave_one_out() {
+    std::vector<std::pair<double, int>> loaded;
+    for (int i = 0; i < problem_.blocks(); ++i) {
+      const ConvexSet& set = problem_.K.sets[i];
+      const double force = best_.lambda[problem_.K.start[i]];
+      if ((set.has_friction() || set.kind == SetKind::nonnegative) && force > 0)
+        loaded.emplace_back(force, i);
+    }
+    std::sort(loaded.begin(), loaded.end());
+    for (const auto& [force, block] : loaded) {
+      const int first = problem_.K.start[block];
+      const StepProblem rest = without_block(problem_, block);
+      const Vector start = Vector::Zero(rest.rows());
+      Delassus W(rest);
+      SolveOptions options = options_;
+      options.max_iterations = 200;
+      Solution part = run_method(find_solver("prox"), rest, W, options, start, start_);
+      Vector whole = Vector::Zero(problem_.rows());
+      whole.head(first) = part.lambda.head(first);
+      whole.tail(rest.rows() - first) = part.lambda.tail(rest.rows() - first);
+      part.lambda = whole;
+      multiply(problem_.J, part.x, part.u);
+      part.u += problem_.E * part.lambda + problem_.b;
+      part.certificate = certify(problem_, part.x, part.lambda, options_.friction);
+      part.status =
+          part.certificate.meets(options_.tolerance) ? Status::converged : Status::stalled;
+      accumulate(best_, std::move(part));
+      if (best_.status == Status::converged) return true;
+      if (seconds_since(start_) > options_.time_limit) return false;
+    }
+    lambda_ = best_.lambda;
+    return false;
   }
 
   // True when there is nothing more to do.

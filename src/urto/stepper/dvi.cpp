@@ -61,7 +61,7 @@ DviStepper::DviStepper(System& system, const SimulationOptions& options)
 }
 
 // Sets, right-hand side and compliance of one block. Soft rows: E = 1/(h(hk + c)), b = k/(hk + c) g (recipe 000 §2.17).
-void DviStepper::add_law(int block, double h, const State& state) {
+void DviStepper::add_law(int block, double h) {
   const Law& law = rows_.laws[block];
   const int first = rows_.J.row_start[block];
   problem_.problem.K.push_back(set_of(law, h));
@@ -82,9 +82,14 @@ void DviStepper::add_law(int block, double h, const State& state) {
       problem_.compliance[first + r] = 1 / (h * denominator);
       b += law.stiffness / denominator * g;
     } else {
-      b += law.recovers_slowly             ? std::max(g / h, -options_.stepper.recovery_speed)
-           : law.kind == LawKind::equality ? g / stabilisation_step_
-                                           : g / h;
+      if (law.kind == LawKind::equality) {
+        b += g / stabilisation_step_;
+        continue;
+      }
+      const double rate =
+          law.recovers_slowly ? std::max(g / h, -options_.stepper.recovery_speed) : g / h;
+      b += rate;
+      push_[block] = std::max(0.0, -rate);
     }
   }
   add_pull(block, h);
@@ -92,7 +97,7 @@ void DviStepper::add_law(int block, double h, const State& state) {
   if (!(law.restitution > 0) || !options_.stepper.restitution || law.kind == LawKind::equality)
     return;
   std::array<double, max_block> u{};
-  multiply_add_block(rows_.J, block, state.v.data(), u.data());
+  multiply_add_block(rows_.J, block, free_v_.data(), u.data());
   const double approach = u[0] + rows_.g_t[first];
   if (rows_.g[first] + h * approach > 0 || approach >= -law.restitution_threshold) return;
   double& b = problem_.problem.b[first];
@@ -103,11 +108,11 @@ void DviStepper::add_law(int block, double h, const State& state) {
 
 // Newton's law with friction can create energy: a contact whose slip turns round is helped by its own friction (Kane 1984; T. R. Kane and D. A. Levinson, Dynamics, §5.8). The restitution of such contacts is
 // bisected until they lose, with a few more solves of this step. Without restitution no single contact gains.
-void DviStepper::limit_rebounds(const State& state, StepReport& report) {
+void DviStepper::limit_rebounds(StepReport& report) {
   constexpr int rounds = 5;
   report.limited_rebounds = 0;
   for (int round = 0; round <= rounds; ++round) {
-    work_ = 0.5 * (state.v + v_);
+    work_ = 0.5 * (free_v_ + v_);
     bool gains = false;
     for (Rebound& r : rebound_rows_) {
       const int first = rows_.J.row_start[r.block];
@@ -161,8 +166,8 @@ void DviStepper::add_tangents(const State& state, double h, Tangent kind) {
   for (const ForceTangents::Block& block : tangents_.blocks) {
     const Mat6 D = 0.5 * h * block.damping;
     const Mat6 sum = D + 0.5 * h * h * block.stiffness;
-    a.segment<6>(block.row) += D * state.v.segment<6>(block.column);
-    a.segment<6>(block.column) += D.transpose() * state.v.segment<6>(block.row);
+    a.segment<6>(block.row) += D * free_v_.segment<6>(block.column);
+    a.segment<6>(block.column) += D.transpose() * free_v_.segment<6>(block.row);
     if (block.row == block.column) {
       Eigen::Map<Mat6>(problem_.H.values.data() + problem_.H.offset[block.row / 6]) +=
           sum + sum.transpose();
@@ -207,10 +212,12 @@ bool DviStepper::is_positive_definite() {
 void DviStepper::assemble(const State& state, double h) {
   system_.mass(state, mass_);
   system_.force(state, force_);
+  free_v_ = state.v;
+  system_.turn_freely(state, h, free_v_, force_);
   const auto start_matrix = [&] {
     problem_.H = mass_;
     resize(problem_.problem.a, system_.nv());
-    multiply(mass_, state.v, problem_.problem.a);
+    multiply(mass_, free_v_, problem_.problem.a);
     problem_.problem.a += h * force_;
     problem_.coupling.clear();
   };
@@ -235,11 +242,12 @@ void DviStepper::assemble(const State& state, double h) {
   resize(p.b, rows_.rows());
   problem_.compliance.resize(rows_.rows());
   rebounds_.resize(rows_.blocks());
+  push_.assign(rows_.blocks(), 0.0);
   rebound_rows_.clear();
   p.J = rows_.J;
   bool soft = false;
   for (int i = 0; i < rows_.blocks(); ++i) {
-    add_law(i, h, state);
+    add_law(i, h);
     soft = soft || std::isfinite(rows_.laws[i].stiffness);
   }
   complete_problem(problem_, soft);
@@ -270,9 +278,9 @@ void DviStepper::remember(StepMemory& memory, double h) const {
   memory.lambda.assign(lambda_.data(), lambda_.data() + lambda_.size());
 }
 
-// Energy by ½(v + v⁺)·(impulse), which is exactly what each impulse does to the kinetic energy.
-void DviStepper::measure(const State& before, double h, StepReport& report) {
-  work_ = 0.5 * (before.v + v_);
+// Energy by ½(v + v⁺)·(impulse), with v after turning freely, which is exactly what each impulse does to the kinetic energy.
+void DviStepper::measure(double h, StepReport& report) {
+  work_ = 0.5 * (free_v_ + v_);
   std::uint64_t hash = 1469598103934665603ULL;
   report.energy = {};
   report.joint_error = report.penetration = report.early_rebound = 0;
@@ -300,7 +308,12 @@ void DviStepper::measure(const State& before, double h, StepReport& report) {
     ++report.contacts;
     if (rigid) {
       report.penetration = std::max(report.penetration, -rows_.g[first]);
-      report.energy.impact -= lambda_[first] * (u[0] + rows_.g_t[first]);
+      // Pushed apart at the speed w, bodies are given γ w at most; the rest of the work is that of the impact.
+      const double work = lambda_[first] * (u[0] + rows_.g_t[first]);
+      const bool rebounds = problem_.problem.b[first] < rows_.g_t[first] - push_[i];
+      const double pushed = rebounds ? 0 : lambda_[first] * push_[i];
+      report.energy.recovery += pushed;
+      report.energy.impact += pushed - work;
     }
     measure_potential(i, h, u[0], report);
     report.energy.supplied -= (lambda_[first] - h * pull(law, rows_.g[first])) * rows_.g_t[first];
@@ -345,11 +358,12 @@ void DviStepper::measure_potential(int block, double h, double mean_rate, StepRe
 // Work of the smooth forces, with the mean velocity v̄ as for the impulses. A damper's impulse is −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all
 // we can ask for, and v̄ᵀD v⁺ = P(v̄) + ¼(P(v⁺) − P(v)).
 void DviStepper::account_forces(const State& state, double h, EnergyFlow& energy) {
-  const double before = system_.powers(state)[0];
   probe_ = state;
+  probe_.v = free_v_;
+  const double before = system_.powers(probe_)[0];
   probe_.v = v_;
   const double after = system_.powers(probe_)[0];
-  probe_.v = 0.5 * (state.v + v_);
+  probe_.v = 0.5 * (free_v_ + v_);
   const std::array<double, 2> mean = system_.powers(probe_);
   const double sign = options_.stepper.implicit_forces == ImplicitForces::none ? -1 : 1;
   energy.damping += h * (mean[0] + sign * 0.25 * (after - before));
@@ -370,13 +384,13 @@ void DviStepper::step(State& state, double h, StepMemory& memory, StepReport& re
   resize(v_, system_.nv());
   solver_.solve(problem_, solver_options_, v_, lambda_, report.solve);
   resize(work_, system_.nv());
-  limit_rebounds(state, report);
+  limit_rebounds(report);
   report.timings.solve = seconds_since(clock);
   certifier_.certify(problem_.problem, v_, lambda_, options_.stepper.friction, report.certificate);
   report.meets_tolerance = report.certificate.meets(options_.solver.tolerance);
   report.timings.certify = seconds_since(clock);
 
-  measure(state, h, report);
+  measure(h, report);
   account_forces(state, h, report.energy);
   delta_ = h * v_;
   system_.add_increment(state.q, delta_, state.q);

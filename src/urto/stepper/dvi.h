@@ -35,14 +35,14 @@ class DviStepper final : public Stepper {
 
  private:
   void assemble(const State& state, double h);
-  void add_law(int block, double h, const State& state);
+  void add_law(int block, double h);
   void add_pull(int block, double h);
   void add_tangents(const State& state, double h, Tangent kind);
   bool is_positive_definite();
   void recall(const StepMemory& memory, double h);
   void remember(StepMemory& memory, double h) const;
-  void limit_rebounds(const State& state, StepReport& report);
-  void measure(const State& before, double h, StepReport& report);
+  void limit_rebounds(StepReport& report);
+  void measure(double h, StepReport& report);
   void measure_potential(int block, double h, double mean_rate, StepReport& report);
   void account_forces(const State& state, double h, EnergyFlow& energy);
   void solve_equalities(const State& state, const Vector& a, bool velocities, Vector& x);
@@ -59,6 +59,8 @@ class DviStepper final : public Stepper {
   State probe_;
   double stabilisation_step_ = 0;
   Vector force_, v_, lambda_, delta_, work_;
+  Vector free_v_;  ///< the velocity before the step, turned freely: what forces and impulses act on
+  std::vector<double> push_ = {};  ///< per block, the speed at which it pushes an overlap apart
   std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
   /// A block that rebounds this step, and the share of its restitution that it gets.
   struct Rebound {

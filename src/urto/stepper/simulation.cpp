@@ -30,6 +30,7 @@ void add(EnergyFlow& sum, const EnergyFlow& e) {
   sum.friction += e.friction;
   sum.impact += e.impact;
   sum.damping += e.damping;
+  sum.recovery += e.recovery;
 }
 
 // Whether the same contacts and limits carried load in two steps, by the multipliers they left.
@@ -201,6 +202,7 @@ void Simulation::account(const StepReport& r) {
   audit.friction += r.energy.friction;
   audit.impact += r.energy.impact;
   audit.damping += r.energy.damping;
+  audit.recovery += r.energy.recovery;
   ++point_.steps;
   point_.rejected += r.cuts;
   if (!r.meets_tolerance) ++point_.missed;

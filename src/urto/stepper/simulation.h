@@ -18,13 +18,15 @@
 
 namespace urto {
 
-/// Where the energy went since the start [J]. energy − energy at the start = supplied − friction − impact − damping + numerical.
+/// Where the energy went since the start [J]. energy − energy at the start = supplied + recovery − friction − impact − damping + numerical.
 struct EnergyAudit {
   double kinetic = 0, potential = 0;
   double start = 0;  ///< kinetic + potential at the start
-  double supplied = 0, friction = 0, impact = 0, damping = 0;
+  double supplied = 0, friction = 0, impact = 0, damping = 0, recovery = 0;
   double total() const { return kinetic + potential; }
-  double numerical() const { return total() - start - supplied + friction + impact + damping; }
+  double numerical() const {
+    return total() - start - supplied - recovery + friction + impact + damping;
+  }
 };
 
 /// Everything a run needs to go on from here with the same bits.

@@ -37,6 +37,7 @@ struct EnergyFlow {
   double friction = 0;  ///< dissipated
   double impact = 0;    ///< dissipated by normal contact and limit impulses
   double damping = 0;   ///< dissipated
+  double recovery = 0;  ///< given by contacts that push overlapping bodies apart
 };
 
 struct StepTimings {  ///< [s]
