@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(HalfSpace, OnHalfSpace,
                          ::testing::Values(ShapeKind::sphere, ShapeKind::capsule, ShapeKind::box,
                                            ShapeKind::cylinder, ShapeKind::cone,
                                            ShapeKind::ellipsoid, ShapeKind::hull),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+                         [](const auto& of) { return std::string(to_string(of.param)); });
 
 }  // namespace
 }  // namespace urto

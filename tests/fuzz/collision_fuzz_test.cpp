@@ -55,27 +55,36 @@ Model random_crowd(Random& random, double scale, int count) {
   return m;
 }
 
-/// Every triangle of a surface, every pair of solids; a half-space by its lowest point.
-double gap_by_brute_force(const Collider& a, const Collider& b) {
-  if (a.half_space || a.surface != nullptr) return gap_by_brute_force(b, a);
+struct BruteForce {
+  double gap = 1e300;
+  /// A surface has a front. Not seen for sure: a solid whose origin lies behind the triangle that it is deepest in, or that is in it by 0.3 of its size.
+  bool certain = true;
+};
+
+/// Every pair of solids, every triangle of a surface; a half-space by its lowest point.
+BruteForce brute_force(const Collider& a, const Collider& b) {
+  if (a.half_space || a.surface != nullptr) return brute_force(b, a);
   if (b.half_space) {
     const Vec3 n = b.place.R.col(2);
-    return n.dot(a.place.x - b.place.x) - extreme(a.convex, -(a.place.R.transpose() * n)) -
-           a.convex.radius;
+    return {n.dot(a.place.x - b.place.x) - extreme(a.convex, -(a.place.R.transpose() * n)) -
+            a.convex.radius};
   }
-  if (b.surface == nullptr) return closest(a.convex, a.place, b.convex, b.place).gap;
-  double least = 1e300;
+  if (b.surface == nullptr) return {closest(a.convex, a.place, b.convex, b.place).gap};
+  BruteForce out;
   for (int t = 0; t < static_cast<int>(b.surface->mesh().triangles.size()); ++t) {
     const Place at{b.place.x + b.place.R * b.surface->center(t), b.place.R};
-    least = std::min(least, closest(a.convex, a.place, b.surface->triangle(t), at).gap);
+    const double gap = closest(a.convex, a.place, b.surface->triangle(t), at).gap;
+    if (gap >= out.gap) continue;
+    const Vec3 front = b.place.R * b.surface->normal(t);
+    out = {gap, front.dot(a.place.x - at.x) > 0 && gap > -0.3 * a.convex.extent};
   }
-  return least;
+  return out;
 }
 
 TEST(CollisionFuzz, NoContactIsMissed) {
   Random random(21);
   long contacts = 0, planes = 0, surfaces = 0, solids = 0;
-  const int rounds = std::max(40, many_pairs / 500);
+  const int rounds = std::max(40, many_pairs / 100);
   for (int round = 0; round < rounds; ++round) {
     const double scale = std::pow(10, random.uniform(-3, 3));
     const Model m = random_crowd(random, scale, 25);
@@ -95,21 +104,24 @@ TEST(CollisionFuzz, NoContactIsMissed) {
       for (std::size_t j = i + 1; j < all.size(); ++j) {
         const Collider &a = all[i], &b = all[j];
         if (!finder.may_touch(a.shape, b.shape)) continue;
-        const double gap = gap_by_brute_force(a, b);
+        const auto [gap, certain] = brute_force(a, b);
         if (std::abs(gap - envelope) < 1e-6 * scale) continue;
         const bool listed = std::any_of(found.begin(), found.end(), [&](const Contact& k) {
           return (k.shape_a == a.shape && k.shape_b == b.shape) ||
                  (k.shape_a == b.shape && k.shape_b == a.shape);
         });
-        ASSERT_EQ(listed, gap < envelope) << round << ": " << i << " " << j << " gap " << gap;
-        ++(a.half_space || b.half_space                   ? planes
-           : a.surface != nullptr || b.surface != nullptr ? surfaces
-                                                          : solids);
+        const bool expected = gap < envelope;
+        if (certain || !expected) {
+          ASSERT_EQ(listed, expected) << round << ": " << i << " " << j << " gap " << gap;
+        }
+        if (!certain || !expected) continue;
+        const bool surface = a.surface != nullptr || b.surface != nullptr;
+        ++(a.half_space || b.half_space ? planes : surface ? surfaces : solids);
       }
     }
   }
   EXPECT_GT(contacts, rounds);
-  EXPECT_GT(std::min({planes, surfaces, solids}), rounds);
+  EXPECT_GT(std::min({planes, surfaces, solids}), rounds / 4);
 }
 
 TEST(CollisionFuzz, MovingCrowdsAreSeenTheSameTwice) {

@@ -29,7 +29,24 @@ TEST(CommittedProblems, EachIsReadAndCertifiedByTwoSolversThatAgree) {
     EXPECT_LT((a.u - b.u).norm(), 10 * 1e-8 * free_velocity) << entry.path();
     ++problems;
   }
-  EXPECT_EQ(problems, 8);
+  EXPECT_EQ(problems, 9);
+}
+
+// Four contacts of a face slide, but at most three can touch: sweeps would need 10⁶ steps to see who does not.
+TEST(CommittedProblems, OneContactOfAFlatFaceIsLeftOut) {
+  const ProblemFile file = read_problem(std::filesystem::path(URTO_DATA_DIR) / "flat_face.hdf5");
+  const auto& p = std::get<StepProblem>(file.problem);
+  const Solution s = solve(p, {.tolerance = 1e-8});
+  EXPECT_EQ(s.status, Status::converged);
+  EXPECT_LT(s.iterations, 2000);
+  int open = 0;
+  for (int i = 0; i < p.blocks(); ++i) open += s.lambda[p.K.start[i]] == 0 ? 1 : 0;
+  EXPECT_EQ(open, 1);
+  for (const char* alone : {"nsgs", "prox"}) {
+    EXPECT_NE(solve(p, {.solver = alone, .tolerance = 1e-8, .max_iterations = 2000}).status,
+              Status::converged)
+        << alone << " needs no help: choose another problem";
+  }
 }
 
 }  // namespace

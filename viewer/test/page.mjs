@@ -176,6 +176,20 @@ test('pictures', async (browser) => {
   await context.close();
 });
 
+// Of the bundled scenes, for the page on collision; only where pictures are asked for.
+if (pictures) {
+  test('pictures of scenes', async (browser) => {
+    for (const [name, part] of [['arch', 0], ['house-of-cards', 0], ['tumble', 0.5], ['surfaces', 0.5]]) {
+      assert.equal(run(`${name}.json`, name), 0);
+      const { page, context } = await open(browser, report(name), { viewport: { width: 1200, height: 760 } });
+      await page.evaluate((p) => window.urto.player.seek(p * window.urto.player.end), part);
+      await picture(page);
+      await page.locator('.view').screenshot({ path: join(pictures, `scene-${name}.png`) });
+      await context.close();
+    }
+  });
+}
+
 const start = Date.now();
 assert.equal(run('marbles.json', 'marbles', ...(pictures ? [] : ['--set', 'N=40', '--duration', '0.8'])), 0);
 assert.equal(run('newtons-cradle.json', 'cradle'), 0);
