@@ -57,7 +57,7 @@ Model random_crowd(Random& random, double scale, int count) {
 
 struct BruteForce {
   double gap = 1e300;
-  /// A surface has a front. Not seen for sure: a solid whose origin lies behind the triangle that it is deepest in, or that is in it by 0.3 of its size.
+  /// A surface has a front. Not seen for sure: a solid whose origin lies behind the triangle that it is deepest in.
   bool certain = true;
 };
 
@@ -76,7 +76,7 @@ BruteForce brute_force(const Collider& a, const Collider& b) {
     const double gap = closest(a.convex, a.place, b.surface->triangle(t), at).gap;
     if (gap >= out.gap) continue;
     const Vec3 front = b.place.R * b.surface->normal(t);
-    out = {gap, front.dot(a.place.x - at.x) > 0 && gap > -0.3 * a.convex.extent};
+    out = {gap, front.dot(a.place.x - at.x) > 0};
   }
   return out;
 }

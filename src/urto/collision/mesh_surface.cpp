@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "urto/collision/closed_forms.h"
 #include "urto/model/triangle_mesh.h"
@@ -201,6 +202,8 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     if (own || in_triangle(weights_in(triangle, foot), 1e-6)) {
       const Vec3 midway = own ? 0.5 * (nearest.a + nearest.b) : 0.5 * (deepest + foot);
       found_.push_back({{center + midway, n, gap, 0}});
+    } else {
+      refused_ = true;
     }
   }
   const std::array<int, 3>& corner = mesh.mesh().triangles[t];
@@ -264,7 +267,25 @@ void MeshPhase::collide(const Convex& a, const Place& at_a, const MeshSurface& m
   if (found_.empty() && refused_) {
     for (const int t : triangles_) against_triangle(a, local, mesh, t, reach, true);
   }
+  if (found_.empty() && refused_) push_out(a, local, mesh);
   reduce(a.extent, at_mesh, out);
+}
+
+// Where no normal of the surface fits, in jagged terrain: of the triangles that it cuts and whose front its origin is at, the face that lets it out by the shortest way, with the depth of the cut.
+void MeshPhase::push_out(const Convex& a, const Place& in_mesh, const MeshSurface& mesh) {
+  double best = -std::numeric_limits<double>::infinity();
+  for (const int t : triangles_) {
+    const Vec3& face = mesh.normal(t);
+    const Vec3 center = mesh.center(t);
+    const Place at_a{in_mesh.x - center, in_mesh.R};
+    const double along_face =
+        face.dot(at_a.x) - extreme(a, -(at_a.R.transpose() * face)) - a.radius;
+    if (!(face.dot(at_a.x) > 0) || !(along_face > best)) continue;
+    const Closest nearest = closest(a, at_a, mesh.triangle(t), {});
+    if (!(nearest.gap < 0)) continue;
+    best = along_face;
+    found_.assign(1, {{center + 0.5 * (nearest.a + nearest.b), face, nearest.gap, 0}});
+  }
 }
 
 void MeshPhase::collide_half_space(const MeshSurface& mesh, const Place& at, const Vec3& n,

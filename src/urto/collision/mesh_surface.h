@@ -65,6 +65,7 @@ class MeshPhase {
   };
   void against_triangle(const Convex& a, const Place& in_mesh, const MeshSurface& mesh, int t,
                         double reach, bool lenient);
+  void push_out(const Convex& a, const Place& in_mesh, const MeshSurface& mesh);
   void reduce(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out);
 
   NarrowPhase narrow_ = {};
