@@ -12,6 +12,12 @@ namespace {
 
 constexpr double g = 9.81;
 
+Model smooth_model() {
+  Model m = testing::empty_model();
+  m.materials[0].friction = 0;
+  return m;
+}
+
 /// A half-space whose outward normal is (sin a, 0, cos a), through the point.
 void add_slope(Model& m, double a, const Vec3& through = Vec3::Zero()) {
   Pose pose;
@@ -39,7 +45,7 @@ void expect_certified(const StaticsReport& r) {
 
 TEST(ContactStatics, ABallInAGrooveHasTheForcesOfTheTriangle) {
   const double a = 0.4, b = 0.9, weight = 2 * g;
-  Model m = testing::empty_model();
+  Model m = smooth_model();
   const int ball = testing::add_ball(m, "ball", {0.02, 0, 0.2}, 0.1, 2);
   add_slope(m, a);
   add_slope(m, -b);
@@ -155,7 +161,7 @@ TEST(ContactStatics, ALadderStandsAboveItsLimitOfFrictionAndSlidesBelow) {
 }
 
 TEST(ContactStatics, ASpringPressesABlockAgainstAWall) {
-  Model m = testing::empty_model();
+  Model m = smooth_model();
   const int ball = testing::add_ball(m, "ball", {0.105, 0, 0.1}, 0.1, 2);
   MeasureSpring spring;
   spring.name = "spring";
@@ -181,7 +187,7 @@ TEST(ContactStatics, ASpringPressesABlockAgainstAWall) {
 // A bob on an arm of length L leans on a wall at x = d: sin θ = (d + r)/L and N = W tan θ.
 TEST(ContactStatics, APendulumLeansOnAWall) {
   const double length = 1, wall = 0.3, radius = 0.05, mass = 2;
-  Model m = testing::empty_model();
+  Model m = smooth_model();
   const double start = 0.5;
   const int bob = testing::add_ball(
       m, "bob", {length * std::sin(start), 0, -length * std::cos(start)}, radius, mass);
@@ -201,7 +207,7 @@ TEST(ContactStatics, APendulumLeansOnAWall) {
 }
 
 TEST(ContactStatics, ABallOnASmoothSlopeHasNoPlaceToRest) {
-  Model m = testing::empty_model();
+  Model m = smooth_model();
   testing::add_ball(m, "ball", {0, 0, 0.11}, 0.1, 2);
   add_slope(m, 0.2);
   finalize(m);

@@ -11,13 +11,14 @@
 namespace urto {
 namespace {
 
-RockingBlock slender_block(double slope) {
-  RockingBlock block;
-  block.weight = 20;
-  block.radius = 0.5;
-  block.slope = slope;
-  return block;
-}
+struct Block {
+  RockingBlock system;
+  explicit Block(double slope) {
+    system.weight = 20;
+    system.radius = 0.5;
+    system.slope = slope;
+  }
+};
 
 State tilted(double tilt) {
   State s;
@@ -33,7 +34,7 @@ double quarter_period(const RockingBlock& block, double tilt) {
   for (int k = 0; k < parts; ++k) {
     const double s = (k + 0.5) / parts;
     const double phi = tilt * (1 - s * s);
-    const double fallen = std::cos(block.slope - phi) - std::cos(block.slope - tilt);
+    const double fallen = std::cos(block.slope - tilt) - std::cos(block.slope - phi);
     sum += 2 * tilt * s / std::sqrt(2 * block.rate_squared() * fallen) / parts;
   }
   return sum;
@@ -63,19 +64,22 @@ double time_of_impact(RockingBlock& block, double tilt, const std::string& stepp
 
 TEST(RockingBlock, FallsInHousnersQuarterPeriod) {
   for (const double part : {0.2, 0.5, 0.8}) {
-    RockingBlock block = slender_block(0.05);
+    Block made(0.05);
+    RockingBlock& block = made.system;
     const double tilt = part * block.slope;
     const double t = time_of_impact(block, tilt, "generalised-alpha", 1e-4);
     // Housner takes the angles as small: an error of α²/6 and less.
     EXPECT_NEAR(t, block.slender_period(tilt) / 4, 5e-4 * t) << part;
     EXPECT_NEAR(t, quarter_period(block, tilt), 1e-6 * t) << part;
   }
-  RockingBlock stocky = slender_block(0.6);
-  EXPECT_NEAR(time_of_impact(stocky, 0.3, "munthe-kaas", 1e-3), quarter_period(stocky, 0.3), 1e-6);
+  Block stocky(0.6);
+  EXPECT_NEAR(time_of_impact(stocky.system, 0.3, "munthe-kaas", 1e-3),
+              quarter_period(stocky.system, 0.3), 1e-6);
 }
 
 TEST(RockingBlock, LosesHousnersShareAtEveryImpact) {
-  RockingBlock block = slender_block(0.25);
+  Block made(0.25);
+  RockingBlock& block = made.system;
   SimulationOptions o;
   o.contact_envelope = 1e-3;
   DviStepper stepper(block, o);
@@ -86,7 +90,7 @@ TEST(RockingBlock, LosesHousnersShareAtEveryImpact) {
   double before = 0;
   double energy = block.energies(s).kinetic + block.energies(s).potential;
   const double rest = block.energies(tilted(0)).potential;
-  for (int k = 0; k < 40000 && impacts < 5; ++k) {
+  for (int k = 0; k < 200000 && impacts < 5; ++k) {
     before = s.v[0];
     stepper.step(s, 2e-5, memory, report);
     if (!(before < 0 && s.v[0] > 0)) continue;
@@ -119,7 +123,8 @@ TEST(RockingBlock, ABoxOnARoughFloorKeepsTheMomentumAboutTheNextEdge) {
   m.bodies[body].start.rotation = quaternion_exp(Vec3(0, tilt, 0));
   m.bodies[body].start.position = {0, 0, R * std::cos(slope - tilt)};
   finalize(m);
-  RockingBlock formula = slender_block(slope);
+  const Block made(slope);
+  const RockingBlock& formula = made.system;
   SimulationOptions o;
   o.step = 1e-4;
   o.duration = 1.2 * quarter_period(formula, tilt);

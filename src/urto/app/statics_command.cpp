@@ -10,6 +10,7 @@
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
 #include "urto/app/table.h"
+#include "urto/stepper/simulation.h"
 
 namespace urto::app {
 
