@@ -39,6 +39,7 @@ class Relaxation {
   StaticsReport find();
 
  private:
+  double first_step(double most);
   void measure(double h);
   bool good() const;
   bool slides_away(double h);
@@ -129,23 +130,27 @@ void Relaxation::finish() {
       range.freedom == 0 || (range.possible && largest(range.high - range.low) <= 1e-6 * scale_);
 }
 
+// From rest a body goes h² times its acceleration: a tenth of the most it may.
+double Relaxation::first_step(double most) {
+  Vector f;
+  BlockDiagonal mass;
+  system_.force(state_, f);
+  system_.mass(state_, mass);
+  double fastest = 1e-3;
+  for (int k = 0; k < mass.blocks(); ++k) {
+    for (int c = 0; c < mass.size(k); ++c)
+      fastest = std::max(fastest, std::abs(f[mass.start[k] + c]) / mass.block(k)(c, c));
+  }
+  return std::sqrt(0.1 * most / fastest);
+}
+
 StaticsReport Relaxation::find() {
   report_.with_contact = true;
   report_.lowest = std::numeric_limits<double>::quiet_NaN();
   const State start = state_;
   const double most =
       0.5 * options_.envelope;  // what is nearer than the envelope is seen before it is met
-  Vector f;
-  BlockDiagonal mass;
-  system_.force(state_, f);
-  system_.mass(state_, mass);
-  double fastest = 0;
-  for (int k = 0; k < mass.blocks(); ++k) {
-    for (int c = 0; c < mass.size(k); ++c)
-      fastest = std::max(fastest, std::abs(f[mass.start[k] + c]) / mass.block(k)(c, c));
-  }
-  // From rest a body goes h² times its acceleration.
-  const double first = std::sqrt(0.1 * most / std::max(fastest, 1e-3));
+  const double first = first_step(most);
   double h = first;
   double last = std::numeric_limits<double>::infinity();
   const int rounds = 10 * options_.max_iterations;
