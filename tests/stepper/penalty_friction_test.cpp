@@ -227,6 +227,24 @@ TEST(PenaltyFriction, StaticsFindsWhereTheSpringsHold) {
   EXPECT_NEAR(sole(m, s).x() / expected, 1, 1e-6);
 }
 
+// A ball that slides at first rolls in the end, m v + I ω/ρ kept with the lever ρ to the middle of the overlap. Its points part by r(θ − sin θ) in a step of angle θ = 0.014, and so much it creeps.
+TEST(PenaltyFriction, ASlidingBallEndsUpRolling) {
+  Model m = testing::empty_model();
+  m.materials[0].friction = 0.3;
+  const double depth = weight / spring_law().stiffness;
+  testing::add_ball(m, "ball", {0, 0, 0.1 - depth}, 0.1, mass);
+  testing::add_floor(m);
+  m.bodies[1].velocity = {2, 0, 0};
+  finalize(m);
+  Simulation run(m, spring_options("generalised-alpha", 1e-3, 1));
+  testing::run_to_end(run);
+  ASSERT_EQ(run.run_state(), RunState::finished) << run.failure();
+  const double lever = 0.1 - 0.5 * depth;
+  const double expected = 2 / (1 + 0.4 * std::pow(0.1 / lever, 2));
+  EXPECT_NEAR(run.state().v[0] / expected, 1, 1e-4);
+  EXPECT_NEAR(lever * run.state().v[4] / expected, 1, 1e-4);
+}
+
 /// −∂f/∂(x, y) of the box in the directions in which only the springs of friction act, and −∂f/∂v.
 TEST(PenaltyFriction, TangentsAreTheDerivativesOfTheForce) {
   for (const double friction : {0.5, 0.05}) {  // sticks, slips

@@ -7,7 +7,7 @@ export function header(data, onTheme) {
   const { status, missed } = data.summary;
   const bad = status === 'failed' || missed > 0;
   const chip = data.mode === 'scene' ? ['scene', 'not run']
-    : data.mode === 'modes' ? ['scene', 'small oscillations'] : data.mode === 'statics' ? ['scene', 'at rest']
+    : data.mode === 'modes' ? ['scene', 'small oscillations'] : data.mode === 'statics' ? (status === 'failed' ? ['bad', 'no equilibrium'] : ['scene', 'at rest'])
     : bad ? ['bad', status === 'failed' ? 'failed' : `${integer(missed)} steps missed the tolerance`]
     : status === 'finished' ? ['good', 'finished, all steps certified'] : ['warn', status];
   return el('header.top',

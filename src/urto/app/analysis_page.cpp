@@ -39,6 +39,7 @@ class Album {
     writer_.add_frame(run_);
   }
   void keep() { writer_.add_frame(run_); }
+  void say_failed() { writer_.status.status = "failed"; }
   void write(const fs::path& page, const PageOptions& options) {
     writer_.finish(run_);
     write_report(ResultReader(file()), page, options);
@@ -121,21 +122,21 @@ void write_mode_page(const Scene& scene, const State& at, const std::vector<Draw
   album.write(page, options);
 }
 
-void write_statics_page(const Scene& scene, const State& start, const State& rest,
-                        const std::string& said, const fs::path& page) {
+void write_statics_page(const Scene& scene, const StaticsPage& content, const fs::path& page) {
   refuse_foreign_page(page);
   Album album(scene, one_step(scene.options));
   PageOptions options;
   options.analysis = "statics";
-  options.remarks.push_back(said);
-  album.show(start);
+  options.remarks.push_back(content.said);
+  album.show(content.start);
   // One step from rest, to have the forces: an equilibrium does not move in it.
   Checkpoint point = album.run().checkpoint();
-  point.state = rest;
+  point.state = content.rest;
   point.state.v.setZero();
   album.run().resume(point);
   album.run().advance();
   album.keep();
+  if (!content.found) album.say_failed();
   album.write(page, options);
 }
 

@@ -20,9 +20,14 @@ struct DrawnMode {
 void write_mode_page(const Scene& scene, const State& at, const std::vector<DrawnMode>& modes,
                      const std::filesystem::path& page);
 
-/// The scene as given, and at rest with the forces of its contacts and joints there; `said` is told first.
-void write_statics_page(const Scene& scene, const State& start, const State& rest,
-                        const std::string& said, const std::filesystem::path& page);
+/// The scene as given, and at rest with the forces of its contacts and joints there, or where the search for rest ended. `said` is told first.
+struct StaticsPage {
+  State start, rest;
+  bool found = true;
+  std::string said = {};
+};
+void write_statics_page(const Scene& scene, const StaticsPage& content,
+                        const std::filesystem::path& page);
 
 /// The factor of a shape that fits the above.
 double drawn_amplitude(const Model& model, const State& at, const Eigen::VectorXcd& shape);

@@ -139,10 +139,13 @@ int run(const StaticsCommand& c) {
   nlohmann::json out{{"bodies", bodies(at.scene.model, at.start, at.state)},
                      {"reactions", reactions(system, at.report)}};
   if (!c.linear) add_report(at.report, out);
-  if (!c.page.empty())
-    write_statics_page(
-        at.scene, at.start, at.state,
-        c.linear ? "The scene linearised at its start." : conclusion(at.report) + ".", c.page);
+  if (!c.page.empty()) {
+    const bool found = c.linear || at.report.converged;
+    const std::string said = c.linear ? "the scene linearised at its start"
+                             : found  ? conclusion(at.report)
+                                      : at.report.message;
+    write_statics_page(at.scene, {at.start, at.state, found, said}, c.page);
+  }
   if (c.json) {
     fmt::print("{}\n", out.dump(2));
   } else {
