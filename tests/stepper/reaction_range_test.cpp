@@ -162,5 +162,32 @@ TEST(ReactionRange, ATableOnASlopeStandsUpToTheAngleOfFriction) {
   EXPECT_NEAR(lowest, 0, 1e-6 * weight);
 }
 
+// Three ball joints can strain the plate between them as they like, but each carries a third of the weight.
+TEST(ReactionRange, RedundantJointsHaveNoBoundWhereTheyPullAtEachOther) {
+  Model m = testing::empty_model();
+  const int plate = testing::add_rigid(m, "plate", Vec3::Zero(), 10, Mat3::Identity());
+  for (int k = 0; k < 3; ++k) {
+    const double angle = 0.3 + 2 * M_PI * k / 3;
+    testing::join(m, "ball-" + std::to_string(k), JointKind::spherical, 0, plate,
+                  {0.5 * std::cos(angle), 0.5 * std::sin(angle), 0});
+  }
+  finalize(m);
+  RigidSystem system(m);
+  const ReactionRange range = reaction_range(system, initial_state(m));
+  ASSERT_TRUE(range.exact && range.possible);
+  EXPECT_EQ(range.freedom, 3);
+  int bounded = 0;
+  for (int r = 0; r < 9; ++r) {
+    if (std::isfinite(range.high[r])) {
+      ++bounded;
+      EXPECT_NEAR(std::abs(range.high[r]), weight / 3, 1e-8 * weight);
+      EXPECT_NEAR(range.low[r], range.high[r], 1e-8 * weight);
+    } else {
+      EXPECT_EQ(range.low[r], -range.high[r]);
+    }
+  }
+  EXPECT_EQ(bounded, 3);
+}
+
 }  // namespace
 }  // namespace urto

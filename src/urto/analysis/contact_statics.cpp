@@ -126,8 +126,9 @@ void Relaxation::finish() {
   if (report_.rows.rows() > options_.largest_checked) return;
   const ReactionRange range = reaction_range(system_, state_, 10 * options_.gap_tolerance);
   report_.freedom = range.freedom;
-  report_.unique =
-      range.freedom == 0 || (range.possible && largest(range.high - range.low) <= 1e-6 * scale_);
+  if (range.balanced && range.freedom == 0) report_.unique = true;
+  if (range.exact && range.freedom > 0)
+    report_.unique = range.possible && largest(range.high - range.low) <= 1e-6 * scale_;
 }
 
 // From rest a body goes h² times its acceleration: a tenth of the most it may.

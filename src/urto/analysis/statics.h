@@ -8,6 +8,7 @@
 // only stable equilibria attract. Load steps: s rises from 0 to 1 in parts, f₀ the force that was unbalanced at the start.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,8 @@ struct StaticsReport {
   double cone_error = 0;  ///< how far a force is outside its cone, relative
   double slide = 0;       ///< the longest way of a contact with friction [m]
   int freedom = -1;       ///< dimension of the reactions that balance; −1: not looked for
-  bool unique = false;    ///< no other reactions in the cones balance
+  std::optional<bool> unique =
+      {};  ///< no other reactions in the cones balance; empty: not looked for
   std::vector<std::string> names = {};  ///< of the blocks of `rows`
 };
 
