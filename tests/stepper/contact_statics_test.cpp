@@ -55,7 +55,7 @@ TEST(ContactStatics, ABallInAGrooveHasTheForcesOfTheTriangle) {
   const StaticsReport r = find_equilibrium(system, s);
   ASSERT_TRUE(r.converged) << r.message;
   expect_certified(r);
-  EXPECT_TRUE(r.unique);
+  EXPECT_EQ(r.unique, true);
   // Both distances are the radius.
   const Vec3 at = testing::position(m, s, ball);
   EXPECT_NEAR(at.x() * std::sin(a) + at.z() * std::cos(a), 0.1, 1e-8);
@@ -85,7 +85,7 @@ TEST(ContactStatics, ABoxLetGoAboveTheFloorStandsOnIt) {
   EXPECT_NEAR(normal_force(r, "contact of 'box' and 'world'"), 3 * g, 1e-6 * 3 * g);
   // Four corners with friction: twelve numbers in six equations.
   EXPECT_EQ(r.freedom, 6);
-  EXPECT_FALSE(r.unique);
+  EXPECT_EQ(r.unique, false);
 }
 
 TEST(ContactStatics, EveryBoxOfAStackCarriesWhatIsAboveIt) {
@@ -148,7 +148,7 @@ TEST(ContactStatics, ALadderStandsAboveItsLimitOfFrictionAndSlidesBelow) {
     expect_certified(r);
     EXPECT_LT(r.move, 1e-6);
     EXPECT_EQ(r.freedom, 1);
-    EXPECT_FALSE(r.unique);
+    EXPECT_EQ(r.unique, false);
   }
   const Model m = ladder(0.18);
   RigidSystem system(m);

@@ -184,7 +184,7 @@ ReactionRange reaction_range(System& system, const State& state, double touching
     if (out.freedom == 1) z = kernel.matrixU().col(0);
     Z = kernel.matrixU().leftCols(out.freedom);
   }
-  if (out.balanced && out.freedom > 1 && m <= largest_searched) {
+  if (out.balanced && out.freedom > 1 && out.freedom <= largest_freedom) {
     search_ranges(acts, first, Z, size, out);
     return out;
   }

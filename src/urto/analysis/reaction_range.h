@@ -16,13 +16,13 @@ struct ReactionRange {
   bool balanced = false;  ///< some λ of any sign balances the forces
   int freedom = 0;        ///< dimension of the λ that balance
   bool possible = false;  ///< … and some of them lie in the cones: the configuration can rest
-  bool exact =
-      false;  ///< the ranges below are known; they are not looked for where there are more than `largest_searched` rows
-  Vector low, high;  ///< of each row [N, N·m]
+  bool exact = false;     ///< the ranges below are known: freedom is at most `largest_freedom`
+  Vector low, high;       ///< of each row [N, N·m]
   Interactions rows;
 };
 
-constexpr int largest_searched = 200;
+/// A search over more freedoms takes seconds: two cone programs a row.
+constexpr int largest_freedom = 24;
 
 /// Velocities are taken as zero. Contacts with a gap of at most `touching` [m] act; limits alike; joint friction by its bound.
 ReactionRange reaction_range(System& system, const State& state, double touching = 1e-6);

@@ -101,8 +101,10 @@ std::string contact_remark(const StaticsReport& r) {
   std::string out =
       fmt::format(" with contacts: gaps to {:.1e} m, cones to {:.1e}", r.gap_error, r.cone_error);
   if (r.slide > 1e-9) out += fmt::format(", slid by {:.3g} m", r.slide);
-  if (r.freedom > 0 && !r.unique)
-    out += fmt::format("; these forces are one choice of many ({} freedoms)", r.freedom);
+  if (r.freedom > 0 && !r.unique.value_or(false)) {
+    out += fmt::format("; these forces are {}one choice of many ({} freedoms)",
+                       r.unique.has_value() ? "" : "perhaps ", r.freedom);
+  }
   return out;
 }
 
@@ -124,7 +126,7 @@ void add_report(const StaticsReport& r, nlohmann::json& out) {
                     {"cone_error", r.cone_error},
                     {"slide", r.slide},
                     {"freedom", r.freedom},
-                    {"unique", r.unique}};
+                    {"unique", r.unique ? nlohmann::json(*r.unique) : nlohmann::json()}};
 }
 
 int run(const StaticsCommand& c) {
