@@ -1,9 +1,11 @@
 // `urto statics`, `urto modes` and `urto run --stepper` as their users meet them.
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <sys/wait.h>
+#include <zlib.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -72,6 +74,105 @@ TEST_F(AnalysisCommand, ModesWritesTheStateSpace) {
   EXPECT_EQ(s["A"].size(), 4U);
   EXPECT_EQ(s["B"][0].size(), 12U);
   EXPECT_EQ(s["C"].size(), 12U);
+}
+
+/// What a page holds: its JSON, and its arrays.
+struct Page {
+  json data;
+  std::string binary;
+
+  std::vector<float> floats(const json& where) const {
+    std::vector<float> out(where["n"].get<std::size_t>());
+    std::memcpy(out.data(), binary.data() + where["at"].get<std::size_t>(),
+                out.size() * sizeof(float));
+    return out;
+  }
+};
+
+std::string between(const std::string& text, const std::string& begin) {
+  const std::size_t at = text.find(begin) + begin.size();
+  return text.substr(at, text.find("</script>", at) - at);
+}
+
+Page read_page(const fs::path& file) {
+  const std::string text = contents(file);
+  Page out;
+  out.data = json::parse(between(text, R"(<script id="urto-json" type="application/json">)"));
+  const std::string coded = between(text, R"(<script id="urto-binary" type="text/plain">)");
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string packed;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char c : coded) {
+    const std::size_t digit = digits.find(c);
+    if (digit == std::string::npos) continue;
+    bits = bits << 6 | static_cast<unsigned>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    packed += static_cast<char>(bits >> count & 255);
+  }
+  out.binary.resize(std::size_t{16} << 20);
+  uLongf size = out.binary.size();
+  EXPECT_EQ(uncompress(reinterpret_cast<Bytef*>(out.binary.data()), &size,
+                       reinterpret_cast<const Bytef*>(packed.data()), packed.size()),
+            Z_OK);
+  return out;
+}
+
+// One chapter a mode; a quarter of a period later a body is a tenth of the scene's size (0.75 m) from rest or has turned by 0.3 rad.
+TEST_F(AnalysisCommand, ModesOscillateOnTheirPage) {
+  const Output o = run("modes", "double-pendulum", "--report modes.html");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Page page = read_page(path("modes.html"));
+  EXPECT_EQ(page.data["mode"], "modes");
+  const json& chapters = page.data["chapters"];
+  ASSERT_EQ(chapters.size(), 2U);
+  EXPECT_NE(chapters[0]["name"].get<std::string>().find("mode 1: "), std::string::npos);
+  EXPECT_NE(chapters[0]["name"].get<std::string>().find(" Hz"), std::string::npos);
+  ASSERT_EQ(page.data["frames"]["count"], 2 * 49);
+  const std::vector<float> x = page.floats(page.data["frames"]["position"]);
+  ASSERT_EQ(x.size(), 2U * 49 * 2 * 3);
+  const auto place = [&](int frame, int body) {
+    return Eigen::Vector3f(x.data() + 3 * (2 * frame + body));
+  };
+  for (int mode = 0; mode < 2; ++mode) {
+    const int first = 49 * mode;
+    float most = 0;
+    for (int body = 0; body < 2; ++body) {
+      const Eigen::Vector3f rest(0, 0, body == 0 ? -0.25F : -0.75F);
+      EXPECT_LT((place(first, body) - rest).norm(), 1e-6F);
+      EXPECT_LT((place(first + 24, body) - rest).norm(), 1e-6F);
+      const Eigen::Vector3f out = place(first + 12, body) - rest;
+      EXPECT_LT((place(first + 36, body) - rest + out).norm(), 1e-6F);
+      most = std::max(most, out.norm());
+    }
+    EXPECT_GT(most, 0.02F);
+    EXPECT_LT(most, 0.0751F);
+  }
+}
+
+TEST_F(AnalysisCommand, StaticsStandsABlockOnTheFloorAndShowsIt) {
+  const Output o = run("statics", "rocking-block", "--set tilt=0.05 --report rest.html --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const json found = json::parse(o.out);
+  EXPECT_TRUE(found["converged"].get<bool>());
+  EXPECT_LT(found["contact"]["gap_error"].get<double>(), 1e-9);
+  EXPECT_FALSE(found["contact"]["unique"].get<bool>());
+  EXPECT_NEAR(found["bodies"]["block"]["position"][2].get<double>(), 0.5 * std::cos(0.2), 1e-7);
+  double carried = 0;
+  for (const auto& [name, force] : found["reactions"].items()) carried += force[0].get<double>();
+  const double weight = 700 * 9.81 * 4 * 0.25 * std::sin(0.2) * std::cos(0.2) * 0.2;
+  EXPECT_NEAR(carried, weight, 1e-5 * weight);
+  const Page page = read_page(path("rest.html"));
+  EXPECT_EQ(page.data["mode"], "statics");
+  EXPECT_EQ(page.data["frames"]["count"], 2);
+  EXPECT_NE(page.data["remarks"][0]["text"].get<std::string>().find("equilibrium in"),
+            std::string::npos);
+  const std::vector<float> forces = page.floats(page.data["contacts"]["force"]);
+  float up = 0;
+  for (std::size_t k = 2; k < forces.size(); k += 3) up += forces[k];
+  EXPECT_NEAR(std::abs(up), weight, 1e-3 * weight);
 }
 
 TEST_F(AnalysisCommand, ContactsAreRefusedByName) {

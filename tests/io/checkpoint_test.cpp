@@ -29,6 +29,17 @@ void expect_same(const urto::Checkpoint& a, const urto::Checkpoint& b) {
   EXPECT_TRUE(same_bits(a.state.q, b.state.q));
   EXPECT_TRUE(same_bits(a.state.v, b.state.v));
   EXPECT_EQ(a.state.angles, b.state.angles);
+  EXPECT_EQ(a.state.friction.t, b.state.friction.t);
+  EXPECT_TRUE(same_bits(a.state.friction.q, b.state.friction.q));
+  ASSERT_EQ(a.state.friction.springs.size(), b.state.friction.springs.size());
+  for (std::size_t k = 0; k < a.state.friction.springs.size(); ++k) {
+    const FrictionMemory::Spring& one = a.state.friction.springs[k];
+    const FrictionMemory::Spring& other = b.state.friction.springs[k];
+    EXPECT_EQ(one.id, other.id);
+    EXPECT_EQ(one.stretch, other.stretch);
+    EXPECT_EQ(one.normal, other.normal);
+    EXPECT_EQ(one.point, other.point);
+  }
   EXPECT_EQ(a.memory.lambda, b.memory.lambda);
   EXPECT_EQ(a.memory.h, b.memory.h);
   EXPECT_EQ(a.memory.acceleration, b.memory.acceleration);
@@ -84,6 +95,20 @@ TEST_F(Checkpoint, ResumedRunsOfSmoothSteppersHaveTheSameBits) {
   }
 }
 
+// The ball falls on the floor at 0.2 s and slides: its spring of friction is part of the state.
+TEST_F(Checkpoint, SpringsOfFrictionAreKept) {
+  const std::vector<std::string> set{"simulation.stepper=hht", "simulation.penalty_contact=true",
+                                     "simulation.penalty_tangential_stiffness=2e4",
+                                     "simulation.penalty_damping=2", "simulation.step=5e-4"};
+  const Scene scene = parse_scene(samples::busy_scene, "test", set);
+  Simulation run(scene.model, scene.options);
+  run.start();
+  int pause = 0;
+  while (run.state().friction.springs.empty() && run.advance()) ++pause;
+  ASSERT_FALSE(run.state().friction.springs.empty());
+  for (const int more : {0, 1, 3}) expect_same_future(scene, pause + more, path("c.h5"));
+}
+
 TEST_F(Checkpoint, KeepsEveryBit) {
   const Scene scene = parse_scene(samples::hanging_scene, "test");
   Simulation run(scene.model, scene.options);
@@ -95,6 +120,10 @@ TEST_F(Checkpoint, KeepsEveryBit) {
   odd.point.state.v[2] = 0.1 + 0.2;
   odd.point.memory.items.push_back({0xfedcba9876543210ULL, 0, 1});
   odd.point.next_step = std::numeric_limits<double>::infinity();
+  odd.point.state.friction.t = 0.3;
+  odd.point.state.friction.q = odd.point.state.q;
+  odd.point.state.friction.springs.push_back(
+      {0xfedcba9876543210ULL, {1e-6, -2e-6, 0}, {0, 0, 1}, {0.1, 0.2, 0.3}});
   write_checkpoint(path("c.h5"), odd, "scene");
   const StoredCheckpoint back = read_checkpoint(path("c.h5"), scene.model, "scene");
   expect_same(odd.point, back.point);

@@ -164,7 +164,7 @@ TEST(SceneSchema, DefaultsOfTheSimulationAreThoseOfTheOptions) {
     const SolveOptions& v = o.solver;
     return fmt::format(
         "{} {} {} {} {} {} {} {} {} {} {} {} {} {} | {} {} {} {} {} {} {} | {} {} {} {} {} {} {} "
-        "{} {} | {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
+        "{} {} | {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
         o.duration, o.step, o.adaptive, o.error_tolerance, o.min_step, o.max_step, o.extrapolate,
         o.output_step, o.checkpoint_interval, o.contact_envelope, o.assemble, o.islands, o.threads,
         o.stop_on_failure, s.name, static_cast<int>(s.friction),
@@ -174,7 +174,7 @@ TEST(SceneSchema, DefaultsOfTheSimulationAreThoseOfTheOptions) {
         s.newmark_gamma, s.newmark_beta, s.hht_alpha, s.spectral_radius, s.newton_tolerance,
         s.newton_iterations, s.geometric_stiffness, s.reuse_factor, s.velocity_constraints,
         s.baumgarte, s.penalty_contact, s.penalty.stiffness, s.penalty.exponent, s.penalty.damping,
-        s.penalty.slip);
+        s.penalty.slip, s.penalty.tangential_stiffness, s.penalty.tangential_damping);
   };
   EXPECT_EQ(list(a), list(b));
 }

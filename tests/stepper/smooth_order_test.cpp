@@ -110,6 +110,29 @@ INSTANTIATE_TEST_SUITE_P(
              (study.param.gamma > 0.5 ? "Damped" : "");
     });
 
+// The ripple of the trapezoidal rule alternates: (λ₋ + 2λ + λ₊)/4 over three steps has the second order that λ itself lacks where positions alone are held.
+TEST(SmoothMultipliers, TheMeanOfThreeTrapezoidalOnesIsOfSecondOrder) {
+  const SpatialPendulum p;
+  RigidSystem system(p.model);
+  const SmoothRun reference = run_smooth(system, p.start, smooth_options("munthe-kaas"), 0.5, 1000);
+  for (const char* name : {"trapezoidal", "newmark"}) {
+    std::array<double, 3> error{};
+    for (int k = 0; k < 3; ++k) {
+      const int steps = 200 << k;
+      std::vector<Vector> lambda;
+      run_smooth(system, p.start, smooth_options(name), 0.5 * (steps + 1) / steps, steps + 1,
+                 [&](const State&, const Vector& l) { lambda.push_back(l); });
+      const std::size_t n = lambda.size();
+      const Vector mean = 0.25 * (lambda[n - 3] + 2 * lambda[n - 2] + lambda[n - 1]);
+      error[k] = (mean - reference.lambda).norm();
+    }
+    const auto note = fmt::format("{}: {:.2e} {:.2e} {:.2e}", name, error[0], error[1], error[2]);
+    RecordProperty("errors", note);
+    EXPECT_NEAR(order(error[0], error[1]), 2, 0.2) << note;
+    EXPECT_NEAR(order(error[1], error[2]), 2, 0.2) << note;
+  }
+}
+
 // The torque-free body of recipe 000 §2.2, ω₀ = (1, 0.8, 1.2), T = 2, with an inertia that a body can have: (1, 2, 3.5) of the recipe violates the
 // triangle inequality.
 TEST(SmoothRotation, MuntheKaasKeepsOrderFourAndOneExponentialFallsToTwo) {

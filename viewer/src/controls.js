@@ -17,19 +17,22 @@ export function transport(player) {
   const digits = Math.min(Math.max(3 - Math.floor(Math.log10(player.end - player.start || 1)), 0), 6);
   const refresh = () => {
     play.replaceChildren(icon(player.playing ? 'pause' : 'play'));
+    scrub.min = player.start;
+    scrub.max = player.end;
     scrub.value = player.t;
     scrub.style.setProperty('--done', `${(100 * (player.t - player.start)) / (player.end - player.start || 1)}%`);
-    clock.textContent = `${player.t.toFixed(digits)} s`;
+    clock.textContent = player.loops ? `${Math.round((360 * (player.t - player.start)) / (player.end - player.start))}°` : `${player.t.toFixed(digits)} s`;
     speed.textContent = `× ${number(player.speed)}`;
   };
   player.onChange(refresh);
   refresh();
+  const chapter = el('select.chapter', { 'aria-label': 'mode', onchange: () => player.choose(+chapter.value) }, player.chapters.map((c, k) => el('option', { value: k }, c.name)));
   const bar = el('div.transport',
     el('button.flat', { 'aria-label': 'first frame', title: 'first frame (home)', onclick: () => player.seek(player.start) }, icon('start')),
     el('button.flat', { 'aria-label': 'one frame back', title: 'one frame back (←)', onclick: () => player.step(-1) }, icon('back')),
     play,
     el('button.flat', { 'aria-label': 'one frame on', title: 'one frame on (→)', onclick: () => player.step(1) }, icon('next')),
-    scrub, clock,
+    scrub, clock, player.loops ? chapter : null,
     el('div.speeds', el('button.flat', { 'aria-label': 'slower', title: 'slower (−)', onclick: () => player.faster(-1) }, '−'), speed,
       el('button.flat', { 'aria-label': 'faster', title: 'faster (+)', onclick: () => player.faster(1) }, '+')));
   bar.hidden = !player.canPlay;

@@ -65,7 +65,8 @@ function bindPicking(replay, canvas, select) {
 async function start() {
   setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
   const data = await readData();
-  const player = new Player(data.frames.time);
+  const player = new Player(data.frames.time, data.chapters);
+  if (data.mode === 'statics') player.seek(player.end);
   bindPlayer(player);
   let replay = null, inspector = null;
   const select = (selected) => {
@@ -96,7 +97,7 @@ async function start() {
   } else {
     stage.classList.add('unseen');
   }
-  const states = data.frames.count > 1 ? [new Explore(data).card] : [];
+  const states = data.frames.count > 1 && (data.mode === 'run' || data.mode === 'scene') ? [new Explore(data).card] : [];
   page.append(...[sampling(data), el('section.plots', stepPlots(data), states), details(data)].filter(Boolean));
   bindKeys(player, replay, select, toggleTheme);
   // For scripts that drive the page, such as its test.

@@ -3,8 +3,11 @@
 const speeds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 export class Player {
-  constructor(time) {
+  /// `chapters`: stretches with names, of which one is shown at a time, round and round.
+  constructor(time, chapters = []) {
     this.time = time;
+    this.chapters = chapters;
+    this.loops = chapters.length > 0;
     this.start = time[0] ?? 0;
     this.end = time[time.length - 1] ?? 0;
     this.t = this.start;
@@ -14,6 +17,15 @@ export class Player {
     const duration = this.end - this.start;
     this.speed = speeds.find((s) => duration / s <= 30) ?? 1;
     if (duration >= 2 && duration <= 60) this.speed = 1;
+    if (this.loops) this.choose(0);
+  }
+
+  choose(k) {
+    this.chapter = k;
+    this.start = this.chapters[k].from;
+    this.end = this.chapters[k].to;
+    this.speed = 1;
+    this.seek(this.start);
   }
 
   get canPlay() { return this.end > this.start; }
@@ -56,8 +68,8 @@ export class Player {
         this.t += Math.min((now - before) / 1000, 0.25) * this.speed;
         before = now;
         if (this.t >= this.end) {
-          this.t = this.end;
-          this.playing = false;
+          this.t = this.loops ? this.start : this.end;
+          this.playing = this.loops;
         }
         this.changed();
         if (this.playing) requestAnimationFrame(tick);

@@ -7,6 +7,7 @@ export function header(data, onTheme) {
   const { status, missed } = data.summary;
   const bad = status === 'failed' || missed > 0;
   const chip = data.mode === 'scene' ? ['scene', 'not run']
+    : data.mode === 'modes' ? ['scene', 'small oscillations'] : data.mode === 'statics' ? (status === 'failed' ? ['bad', 'no equilibrium'] : ['scene', 'at rest'])
     : bad ? ['bad', status === 'failed' ? 'failed' : `${integer(missed)} steps missed the tolerance`]
     : status === 'finished' ? ['good', 'finished, all steps certified'] : ['warn', status];
   return el('header.top',
@@ -59,6 +60,8 @@ export function tiles(data) {
     return el('section.tiles', model, tile('Contacts within reach', integer(count), deepest < -1e-9 ? `deepest overlap ${number(-deepest, 2)} m` : 'no overlap', deepest < -1e-9 ? 'warn' : ''),
       tile('Would run', `${number(o.duration)} s`, `in steps of ${number(o.step)} s`), tile('Solver', o.solver, `${o.friction} friction to ${number(o.tolerance)}`));
   }
+  if (data.mode === 'modes') return el('section.tiles', model, tile('Modes', integer(data.chapters.length), 'one period each, drawn much larger than small'));
+  if (data.mode === 'statics') return el('section.tiles', model, tile('Contacts', integer(data.contacts.gap.length), 'that press'));
   const energy = s.energy;
   return el('section.tiles',
     model,

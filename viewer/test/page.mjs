@@ -162,6 +162,45 @@ test('a narrow window is enough, and names may hold anything', async (browser) =
   await context.close();
 });
 
+test('modes are chosen from a list and go round and round', async (browser) => {
+  assert.equal(spawnSync(urto, ['modes', join(scenes, 'double-pendulum.json'), '--report', join(work, 'modes.html')]).status, 0);
+  const { page, complaints, context } = await open(browser, join(work, 'modes.html'));
+  const choice = page.getByRole('combobox', { name: 'mode' });
+  assert.match(await choice.locator('option').nth(1).textContent(), /^mode 2: .* Hz$/);
+  await choice.selectOption({ index: 1 });
+  const { from, to } = await page.evaluate(() => window.urto.data.chapters[1]);
+  assert.equal(await clock(page), from);
+  await page.evaluate((t) => window.urto.player.seek(t), from + (to - from) / 4);
+  assert.equal(await page.locator('.clock').textContent(), '90°');
+  const out = await picture(page);
+  await page.evaluate((t) => window.urto.player.seek(t), to - 0.05);
+  assert.notEqual((await picture(page)).hash, out.hash, 'the mode stands still');
+  await page.getByRole('button', { name: 'play or pause' }).click();
+  await until(page, (t) => window.urto.player.t < t, to - 0.06);
+  assert.equal(await page.evaluate(() => window.urto.player.playing), true, 'it stops after one period');
+  await page.evaluate((t) => { window.urto.player.pause(); window.urto.player.seek(t); }, from + (to - from) / 4);
+  await shot(page, 'modes');
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('statics shows the scene at rest with its forces', async (browser) => {
+  assert.equal(spawnSync(urto, ['statics', join(scenes, 'rocking-block.json'), '--set', 'tilt=0.05', '--report', join(work, 'rest.html')]).status, 0);
+  const { page, complaints, context } = await open(browser, join(work, 'rest.html'));
+  assert.match(await page.locator('.remark').first().textContent(), /equilibrium in/);
+  assert.equal(await clock(page), await page.evaluate(() => window.urto.player.end));
+  assert((await picture(page)).drawn > 0.05, 'blank');
+  await shot(page, 'statics');
+  assert.deepEqual(complaints, []);
+  await context.close();
+  // Still falling when the search is over.
+  assert.equal(spawnSync(urto, ['statics', join(scenes, 'marbles.json'), '--set', 'N=3', '--max-iterations', '2', '--report', join(work, 'falls.html')]).status, 3);
+  const falls = await open(browser, join(work, 'falls.html'));
+  assert.equal(await falls.page.locator('.chip').textContent(), 'no equilibrium');
+  assert.match(await falls.page.locator('.remark').first().textContent(), /no equilibrium in 20 steps/);
+  await falls.context.close();
+});
+
 test('pictures', async (browser) => {
   const { page, context } = await open(browser, report('marbles'), { viewport: large });
   await page.evaluate(() => {

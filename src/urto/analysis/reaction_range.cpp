@@ -5,6 +5,8 @@
 
 #include <Eigen/SVD>
 
+#include "urto/analysis/cone_range.h"
+
 namespace urto {
 namespace {
 
@@ -66,15 +68,80 @@ void meet_law(const Law& law, const double* l, const double* z, double size, Int
   }
 }
 
+/// Rows `rows` of λ = first + Z s with the leading one times `scale`: a cone scale λ₀ ≥ ‖rest‖.
+AffineCone cone_of(const Vector& first, const Matrix& Z, std::initializer_list<int> rows,
+                   double scale) {
+  AffineCone out;
+  out.offset.resize(static_cast<Eigen::Index>(rows.size()));
+  out.slopes.resize(out.offset.size(), Z.cols());
+  int k = 0;
+  for (const int r : rows) {
+    const double factor = k == 0 ? scale : 1;
+    out.offset[k] = factor * first[r];
+    out.slopes.row(k++) = factor * Z.row(r);
+  }
+  return out;
+}
+
+void add_cones(const Law& law, int row, const Vector& first, const Matrix& Z,
+               std::vector<AffineCone>& out) {
+  switch (law.kind) {
+    case LawKind::equality:
+      return;
+    case LawKind::unilateral:
+      out.push_back(cone_of(first, Z, {row}, 1));
+      return;
+    case LawKind::box:
+      if (std::isfinite(law.lower)) {
+        out.push_back(cone_of(first, Z, {row}, 1));
+        out.back().offset[0] -= law.lower;
+      }
+      if (std::isfinite(law.upper)) {
+        out.push_back(cone_of(first, Z, {row}, -1));
+        out.back().offset[0] += law.upper;
+      }
+      return;
+    case LawKind::coulomb:
+      out.push_back(cone_of(first, Z, {row}, 1));
+      if (law.dim >= 3) out.push_back(cone_of(first, Z, {row, row + 1, row + 2}, law.friction));
+      if (law.dim >= 5) out.push_back(cone_of(first, Z, {row, row + 3, row + 4}, law.rolling));
+      if (law.dim == 4 || law.dim == 6)
+        out.push_back(cone_of(first, Z, {row, row + law.dim - 1}, law.spinning));
+  }
+}
+
+// Of every row that Z moves, by two cone programs.
+void search_ranges(const std::vector<bool>& acts, const Vector& first, const Matrix& Z, double size,
+                   ReactionRange& out) {
+  std::vector<AffineCone> cones;
+  for (int i = 0; i < out.rows.blocks(); ++i) {
+    if (acts[i]) add_cones(out.rows.laws[i], out.rows.J.row_start[i], first, Z, cones);
+  }
+  const ConeRange search(std::move(cones), static_cast<int>(Z.cols()), size);
+  out.exact = true;
+  out.possible = search.possible();
+  if (!out.possible) return;
+  for (int r = 0; r < out.rows.rows(); ++r) {
+    const Vector z = Z.row(r).transpose();
+    out.low[r] = out.high[r] = first[r];
+    if (z.norm() < 1e-10) continue;
+    out.high[r] += search.highest(z);
+    out.low[r] -= search.highest(-z);
+  }
+}
+
 /// Rows that act: equalities, and contacts and limits that touch.
-Matrix acting_rows(const Interactions& rows, double touching) {
+Matrix acting_rows(const Interactions& rows, double touching, std::vector<bool>& acts) {
   Matrix J(to_sparse(rows.J));
+  acts.assign(rows.blocks(), true);
   for (int i = 0; i < rows.blocks(); ++i) {
     const Law& law = rows.laws[i];
     const int first = rows.J.row_start[i];
     const bool open =
         law.kind != LawKind::equality && law.kind != LawKind::box && rows.g[first] > touching;
-    if (open) J.middleRows(first, law.dim).setZero();
+    if (!open) continue;
+    J.middleRows(first, law.dim).setZero();
+    acts[i] = false;
   }
   return J;
 }
@@ -89,7 +156,8 @@ ReactionRange reaction_range(System& system, const State& state, double touching
   Vector f;
   system.force(still, f);
   const int m = out.rows.rows();
-  const Matrix A = acting_rows(out.rows, touching).transpose();
+  std::vector<bool> acts;
+  const Matrix A = acting_rows(out.rows, touching, acts).transpose();
   out.low = out.high = Vector::Zero(m);
   if (m == 0) {
     out.balanced = out.possible = out.exact = f.size() == 0 || f.cwiseAbs().maxCoeff() == 0;
@@ -107,12 +175,18 @@ ReactionRange reaction_range(System& system, const State& state, double touching
     free.row(r).setZero();
   }
   Vector z = Vector::Zero(m);
+  Matrix Z;
   if (free.cols() > 0) {
     const Eigen::JacobiSVD<Matrix> kernel(free, Eigen::ComputeThinU);
     for (int k = 0; k < kernel.singularValues().size(); ++k) {
       if (kernel.singularValues()[k] > 1e-8) ++out.freedom;
     }
     if (out.freedom == 1) z = kernel.matrixU().col(0);
+    Z = kernel.matrixU().leftCols(out.freedom);
+  }
+  if (out.balanced && out.freedom > 1 && out.freedom <= largest_freedom) {
+    search_ranges(acts, first, Z, size, out);
+    return out;
   }
   out.exact = out.balanced && out.freedom <= 1;
   if (!out.exact) return out;

@@ -9,6 +9,7 @@
 #include <Eigen/QR>
 #include <fmt/format.h>
 
+#include "urto/analysis/contact_statics.h"
 #include "urto/error.h"
 #include "urto/solver/saddle_lu.h"
 #include "urto/stepper/one_sided.h"
@@ -29,6 +30,7 @@ class Equilibrium {
   }
 
   StaticsReport find() {
+    system_.accept(state_);
     const State start = state_;
     measure();
     hold();
@@ -197,12 +199,14 @@ double Equilibrium::search(const State& from, double before) {
   double part = 1;
   for (int k = 0; k < 8; ++k, part *= 0.5) {
     const Vector move = part * step_;
+    state_ = from;
     system_.add_increment(from.q, move, state_.q);
     system_.accept(state_);
     lambda_ = old + part * (next_lambda_ - old);
     const double after = residual() + joint_error();
     if (after < before) return after;
   }
+  state_ = from;
   system_.add_increment(from.q, step_, state_.q);
   system_.accept(state_);
   lambda_ = next_lambda_;
@@ -245,6 +249,7 @@ double Equilibrium::walk(const State& from) {
   const double error = joint_error();
   if (leap > options_.largest_move) step_ *= options_.largest_move / leap;
   for (int k = 0;; ++k) {
+    state_ = from;
     system_.add_increment(from.q, step_, state_.q);
     system_.accept(state_);
     measure();
@@ -293,6 +298,10 @@ bool Equilibrium::balance() {
       if (!(after < 1e3 * now) && after > 1e-6) tau = first;
       now = after;
     }
+    if (one_sided_acts(system_, state_)) {
+      report_.message = "a contact, limit or dry friction in the way";
+      return false;
+    }
   }
   report_.converged = false;
   report_.message = fmt::format("no equilibrium in {} iterations: residual {:.2e}",
@@ -305,10 +314,22 @@ bool Equilibrium::balance() {
 StaticsReport find_equilibrium(System& system, State& state, const StaticsOptions& options) {
   Interactions scratch;
   state.v.setZero(system.nv());
-  refuse_one_sided(system, state, "statics", scratch);
-  const StaticsReport report = Equilibrium(system, state, options).find();
-  refuse_one_sided(system, state, "statics", scratch);
-  return report;
+  if (!options.contacts) {
+    refuse_one_sided(system, state, "statics", scratch);
+    const StaticsReport report = Equilibrium(system, state, options).find();
+    refuse_one_sided(system, state, "statics", scratch);
+    return report;
+  }
+  if (!one_sided_acts(system, state)) {
+    // Newton's iteration, while nothing is in its way.
+    State free = state;
+    const StaticsReport report = Equilibrium(system, free, options).find();
+    if (!one_sided_acts(system, free)) {
+      state = free;
+      return report;
+    }
+  }
+  return relax_to_contact(system, state, options);
 }
 
 LinearStatics linear_statics(System& system, const State& state) {

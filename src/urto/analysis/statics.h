@@ -1,4 +1,4 @@
-// Static equilibrium with joints: f(q, 0, t) + Jᵀλ = 0, g(q, t) = 0 (recipe 000 §2.17).
+// Static equilibrium with joints, and with contacts (contact_statics.h): f(q, 0, t) + Jᵀλ = 0, g(q, t) = 0 (recipe 000 §2.17).
 //
 //     [ K + τM   Jᵀ ] {  δq }   { f + Jᵀλ + (s − 1) f₀ }
 //     [ J        0  ] { −δλ } = { −g                   }
@@ -8,7 +8,9 @@
 // only stable equilibria attract. Load steps: s rises from 0 to 1 in parts, f₀ the force that was unbalanced at the start.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "urto/analysis/linearise.h"
 
@@ -20,6 +22,14 @@ struct StaticsOptions {
   double tolerance = 1e-11;  ///< of ‖f + Jᵀλ‖ relative to the forces' size
   int largest_checked = 300;
   double largest_move = 0.3;  ///< [m, rad] of a body in one iteration
+
+  // Where contacts, limits or dry friction act (contact_statics.h).
+  bool contacts = true;    ///< false refuses them
+  double envelope = 1e-3;  ///< [m] contacts are sought so far away; a step moves half of it
+  double contact_tolerance = 1e-8;  ///< of forces and cones, relative to the forces' size
+  double gap_tolerance = 1e-9;      ///< [m]
+  /// [m] A contact with friction that slides further is falling: where it ends depends on its inertia, and statics does not say.
+  double largest_slide = 0.1;
 };
 
 struct StaticsReport {
@@ -33,9 +43,19 @@ struct StaticsReport {
   Vector lambda;  ///< reactions, in the order of `rows`
   Interactions rows;
   std::string message = {};  ///< why, if not converged
+
+  bool with_contact =
+      false;  ///< found with contacts, limits or dry friction at work; the rest is of that case
+  double gap_error = 0;   ///< deepest overlap, and largest gap across which a force acts [m]
+  double cone_error = 0;  ///< how far a force is outside its cone, relative
+  double slide = 0;       ///< the longest way of a contact with friction [m]
+  int freedom = -1;       ///< dimension of the reactions that balance; −1: not looked for
+  std::optional<bool> unique =
+      {};  ///< no other reactions in the cones balance; empty: not looked for
+  std::vector<std::string> names = {};  ///< of the blocks of `rows`
 };
 
-/// Moves `state` to an equilibrium; its velocity becomes zero. Throws InputError where a contact, limit or dry friction acts at the start or the end.
+/// Moves `state` to an equilibrium; its velocity becomes zero. With options.contacts off throws InputError where a contact, limit or dry friction acts at the start or the end.
 StaticsReport find_equilibrium(System& system, State& state, const StaticsOptions& options = {});
 
 struct LinearStatics {

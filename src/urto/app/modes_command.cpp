@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "urto/analysis/modes.h"
+#include "urto/app/analysis_page.h"
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
 #include "urto/app/table.h"
@@ -19,7 +20,7 @@ namespace {
 
 struct ModesCommand {
   EquilibriumRequest request;
-  std::string state_space_file;
+  std::string state_space_file, page;
   int count = 0;
   bool as_given = false, damped = false, json = false;
 };
@@ -54,19 +55,22 @@ struct Line {
   double squared = 0;  ///< ω² [1/s²]
   double ratio = 0;    ///< of damping
   Eigen::VectorXd shape;
+  Eigen::VectorXcd complex_shape;
 };
 
 std::vector<Line> find_lines(const ModesCommand& c, const Linearisation& l) {
   std::vector<Line> lines;
   if (c.damped) {
     for (const ComplexMode& mode : find_complex_modes(l))
-      lines.push_back({std::norm(mode.rate), mode.damping_ratio(), mode.shape.cwiseAbs()});
+      lines.push_back(
+          {std::norm(mode.rate), mode.damping_ratio(), mode.shape.cwiseAbs(), mode.shape});
     if (c.count > 0 && static_cast<int>(lines.size()) > c.count) lines.resize(c.count);
     return lines;
   }
   const Modes modes = find_modes(l, {.count = c.count});
   for (int k = 0; k < modes.squared.size(); ++k)
-    lines.push_back({modes.squared[k], 0, modes.shapes.col(k)});
+    lines.push_back({modes.squared[k], 0, modes.shapes.col(k),
+                     modes.shapes.col(k).cast<std::complex<double>>()});
   return lines;
 }
 
@@ -107,8 +111,22 @@ void print_json(const Linearisation& l, const std::vector<Line>& lines) {
   fmt::print("{}\n", out.dump(2));
 }
 
+void write_page(const ModesCommand& c, const EquilibriumResult& at,
+                const std::vector<Line>& lines) {
+  std::vector<DrawnMode> modes;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    std::string name = fmt::format("mode {}: {:.5g} Hz", k + 1, hertz(lines[k].squared));
+    if (lines[k].squared < 0) name = fmt::format("mode {}: unstable", k + 1);
+    if (c.damped) name += fmt::format(", damping {:.4f}", lines[k].ratio);
+    modes.push_back({std::move(name), lines[k].complex_shape});
+  }
+  write_mode_page(at.scene, at.state, modes, c.page);
+}
+
 int run(const ModesCommand& c) {
-  EquilibriumResult at = c.as_given ? load_as_given(c.request) : load_equilibrium(c.request);
+  EquilibriumRequest request = c.request;
+  request.options.contacts = false;
+  EquilibriumResult at = c.as_given ? load_as_given(request) : load_equilibrium(request);
   if (!c.as_given && !at.report.converged) {
     print_error(at.report.message);
     return not_certified;
@@ -117,6 +135,7 @@ int run(const ModesCommand& c) {
   const Linearisation l = linearise(system, at.state);
   const std::vector<Line> lines = find_lines(c, l);
   if (!c.state_space_file.empty()) write_state_space(l, c.state_space_file);
+  if (!c.page.empty()) write_page(c, at, lines);
   if (c.json) {
     print_json(l, lines);
     return success;
@@ -144,6 +163,8 @@ void add_modes_command(CLI::App& app, int& exit_code) {
   sub->add_option("--state-space", command->state_space_file,
                   "Write A, B, C of the linearised system as JSON")
       ->type_name("FILE");
+  sub->add_option("--report", command->page, "Write a page on which the modes oscillate")
+      ->type_name("FILE.html");
   sub->add_flag("--json", command->json, "Print as JSON, with shapes");
   sub->callback([command, &exit_code] { exit_code = run(*command); });
 }

@@ -2,13 +2,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "urto/app/analysis_page.h"
 #include "urto/app/command.h"
 #include "urto/app/run_report.h"
+#include "urto/app/scratch.h"
 #include "urto/error.h"
 #include "urto/io/report_page.h"
 #include "urto/io/scene.h"
@@ -25,14 +26,6 @@ struct ReportCommand {
   bool quiet = false;
 };
 
-void refuse_foreign(const fs::path& page) {
-  std::error_code error;
-  if (fs::exists(page, error) && !is_report(page)) {
-    throw InputError(page.string(), "a file that urto did not write",
-                     "another name (-o), or none of that name");
-  }
-}
-
 void report(const ReportCommand& c) {
   if (!c.output.empty() && c.paths.size() > 1) {
     throw InputError("urto report: -o", fmt::format("{} results", c.paths.size()), "one");
@@ -44,24 +37,11 @@ void report(const ReportCommand& c) {
     const fs::path page =
         c.output.empty() ? file.parent_path() / "report.html" : fs::path(c.output);
     const ResultReader result(file);
-    refuse_foreign(page);
+    refuse_foreign_page(page);
     write_report(result, page, options);
     if (!c.quiet) fmt::print("{}\n", page.string());
   }
 }
-
-/// A directory for a moment.
-struct Scratch {
-  fs::path directory =
-      fs::temp_directory_path() / fmt::format("urto-view-{}", static_cast<long>(getpid()));
-  Scratch() { fs::create_directories(directory); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(directory, ignored);
-  }
-};
 
 struct ViewCommand {
   std::string scene, output;
@@ -74,7 +54,7 @@ void view(const ViewCommand& c) {
   const Scene scene = load_scene(c.scene, c.set);
   const fs::path page =
       c.output.empty() ? fs::path(c.scene).stem().concat(".html") : fs::path(c.output);
-  refuse_foreign(page);
+  refuse_foreign_page(page);
   std::optional<Simulation> run;
   try {
     run.emplace(scene.model, scene.options);

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "urto/analysis/consistent_start.h"
+#include "urto/app/analysis_page.h"
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
 #include "urto/app/table.h"
+#include "urto/stepper/simulation.h"
 
 namespace urto::app {
 
@@ -35,7 +37,9 @@ EquilibriumResult load_as_given(const EquilibriumRequest& request) {
 EquilibriumResult load_equilibrium(const EquilibriumRequest& request) {
   EquilibriumResult out = load_as_given(request);
   RigidSystem system(out.scene.model);
-  out.report = find_equilibrium(system, out.state, request.options);
+  StaticsOptions options = request.options;
+  options.envelope = Simulation(out.scene.model, out.scene.options).options().contact_envelope;
+  out.report = find_equilibrium(system, out.state, options);
   return out;
 }
 
@@ -43,16 +47,22 @@ namespace {
 
 struct StaticsCommand {
   EquilibriumRequest request;
+  std::string page;
   bool linear = false, json = false;
 };
 
-/// Reactions by the item that gives them.
-nlohmann::json reactions(const RigidSystem& system, const Interactions& rows,
-                         const Vector& lambda) {
+/// Reactions by the item that gives them; contacts that press, points of one pair numbered.
+nlohmann::json reactions(const RigidSystem& system, const StaticsReport& report) {
   nlohmann::json out = nlohmann::json::object();
+  const Interactions& rows = report.rows;
   for (int i = 0; i < rows.blocks(); ++i) {
-    const double* first = lambda.data() + rows.J.row_start[i];
-    out[system.describe(rows.origins[i])] = std::vector<double>(first, first + rows.laws[i].dim);
+    const double* first = report.lambda.data() + rows.J.row_start[i];
+    if (rows.origins[i].kind == Origin::contact && first[0] == 0) continue;
+    const std::string name =
+        report.names.empty() ? system.describe(rows.origins[i]) : report.names[i];
+    std::string key = name;
+    for (int k = 2; out.contains(key); ++k) key = fmt::format("{} #{}", name, k);
+    out[key] = std::vector<double>(first, first + rows.laws[i].dim);
   }
   return out;
 }
@@ -82,40 +92,67 @@ void print(const nlohmann::json& out) {
   for (const auto& [name, force] : out["reactions"].items()) {
     std::string text;
     for (const double f : force.get<std::vector<double>>()) text += fmt::format(" {:.6g}", f);
-    fmt::print("{:<20} reaction{} N, N·m\n", name, text);
+    fmt::print("{:<20} {}{} N, N·m\n", name,
+               name.starts_with("contact") ? "normal, tangential" : "reaction", text);
   }
+}
+
+std::string contact_remark(const StaticsReport& r) {
+  std::string out =
+      fmt::format(" with contacts: gaps to {:.1e} m, cones to {:.1e}", r.gap_error, r.cone_error);
+  if (r.slide > 1e-9) out += fmt::format(", slid by {:.3g} m", r.slide);
+  if (r.freedom > 0 && !r.unique.value_or(false)) {
+    out += fmt::format("; these forces are {}one choice of many ({} freedoms)",
+                       r.unique.has_value() ? "" : "perhaps ", r.freedom);
+  }
+  return out;
+}
+
+std::string conclusion(const StaticsReport& r) {
+  return fmt::format("{} in {} iterations, residual {:.1e}, joint error {:.1e}{}{}",
+                     r.converged ? "equilibrium" : "no equilibrium", r.iterations, r.residual,
+                     r.joint_error, r.lowest < -1e-6 ? "; unstable" : "",
+                     r.with_contact ? contact_remark(r) : "");
+}
+
+void add_report(const StaticsReport& r, nlohmann::json& out) {
+  out["converged"] = r.converged;
+  out["iterations"] = r.iterations;
+  out["residual"] = r.residual;
+  out["joint_error"] = r.joint_error;
+  out["lowest_omega_squared"] = r.lowest;
+  if (!r.with_contact) return;
+  out["contact"] = {{"gap_error", r.gap_error},
+                    {"cone_error", r.cone_error},
+                    {"slide", r.slide},
+                    {"freedom", r.freedom},
+                    {"unique", r.unique ? nlohmann::json(*r.unique) : nlohmann::json()}};
 }
 
 int run(const StaticsCommand& c) {
   EquilibriumResult at = c.linear ? load_as_given(c.request) : load_equilibrium(c.request);
   RigidSystem system(at.scene.model);
-  Vector lambda = at.report.lambda;
-  Interactions rows = at.report.rows;
   if (c.linear) {
     const LinearStatics linear = linear_statics(system, at.start);
     add_increment(at.scene.model, at.start.q, linear.displacement, at.state.q);
-    lambda = linear.lambda;
-    rows = linearise(system, at.start).rows;
+    at.report.lambda = linear.lambda;
+    at.report.rows = linearise(system, at.start).rows;
   }
   nlohmann::json out{{"bodies", bodies(at.scene.model, at.start, at.state)},
-                     {"reactions", reactions(system, rows, lambda)}};
-  if (!c.linear) {
-    out["converged"] = at.report.converged;
-    out["iterations"] = at.report.iterations;
-    out["residual"] = at.report.residual;
-    out["joint_error"] = at.report.joint_error;
-    out["lowest_omega_squared"] = at.report.lowest;
+                     {"reactions", reactions(system, at.report)}};
+  if (!c.linear) add_report(at.report, out);
+  if (!c.page.empty()) {
+    const bool found = c.linear || at.report.converged;
+    const std::string said = c.linear ? "the scene linearised at its start"
+                             : found  ? conclusion(at.report)
+                                      : at.report.message;
+    write_statics_page(at.scene, {at.start, at.state, found, said}, c.page);
   }
   if (c.json) {
     fmt::print("{}\n", out.dump(2));
   } else {
     print(out);
-    if (!c.linear) {
-      fmt::print("{} in {} iterations, residual {:.1e}, joint error {:.1e}{}\n",
-                 at.report.converged ? "equilibrium" : "no equilibrium", at.report.iterations,
-                 at.report.residual, at.report.joint_error,
-                 at.report.lowest < -1e-6 ? "; unstable" : "");
-    }
+    if (!c.linear) fmt::print("{}\n", conclusion(at.report));
   }
   if (c.linear || at.report.converged) return success;
   print_error(at.report.message);
@@ -129,6 +166,11 @@ void add_statics_command(CLI::App& app, int& exit_code) {
   CLI::App* sub = app.add_subcommand("statics", "Find where a scene rests");
   add_equilibrium_options(*sub, command->request);
   sub->add_flag("--linear", command->linear, "Answer of the scene linearised at its start");
+  sub->add_option("--largest-slide", command->request.options.largest_slide,
+                  "How far a contact with friction may slide before that counts as falling [m]")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--report", command->page, "Write a page: the start, and the scene at rest")
+      ->type_name("FILE.html");
   sub->add_flag("--json", command->json, "Print as JSON");
   sub->footer("Exit code: 0 found, 2 bad input, 3 no equilibrium found.");
   sub->callback([command, &exit_code] { exit_code = run(*command); });

@@ -41,11 +41,57 @@ void visit_numbers(Stored& s, Visit visit) {
   }
 }
 
+int upper_half(std::uint64_t id) {
+  return std::bit_cast<int>(static_cast<std::uint32_t>(id >> 32));
+}
+int lower_half(std::uint64_t id) {
+  return std::bit_cast<int>(static_cast<std::uint32_t>(id));
+}
+std::uint64_t joined(int high, int low) {
+  return (static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(high)) << 32) |
+         std::bit_cast<std::uint32_t>(low);
+}
+
+void write_friction(Hdf5File& file, const FrictionMemory& friction) {
+  std::vector<int> high, low;
+  std::vector<double> springs;
+  for (const FrictionMemory::Spring& s : friction.springs) {
+    high.push_back(upper_half(s.id));
+    low.push_back(lower_half(s.id));
+    springs.insert(springs.end(), s.stretch.begin(), s.stretch.end());
+    springs.insert(springs.end(), s.normal.begin(), s.normal.end());
+    springs.insert(springs.end(), s.point.begin(), s.point.end());
+  }
+  std::vector<double> place(friction.q.begin(), friction.q.end());
+  place.push_back(friction.t);
+  file.write("/friction/id_high", high);
+  file.write("/friction/id_low", low);
+  file.write("/friction/springs", std::span<const double>(springs));
+  file.write("/friction/place", std::span<const double>(place));
+}
+
+void read_friction(const Hdf5File& file, int nq, FrictionMemory& friction) {
+  const std::vector<int> high = file.integers("/friction/id_high");
+  const std::vector<int> low = file.integers("/friction/id_low", high.size());
+  const Vector springs = file.numbers("/friction/springs", 9 * high.size());
+  const Vector place = file.numbers("/friction/place");
+  if (place.size() != 1 && place.size() != nq + 1)
+    file.fail("/friction/place", fmt::format("{} numbers", place.size()),
+              fmt::format("1 or {}", nq + 1));
+  friction.q = place.head(place.size() - 1);
+  friction.t = place[place.size() - 1];
+  for (std::size_t k = 0; k < high.size(); ++k) {
+    const auto at = static_cast<Eigen::Index>(9 * k);
+    friction.springs.push_back({joined(high[k], low[k]), springs.segment<3>(at),
+                                springs.segment<3>(at + 3), springs.segment<3>(at + 6)});
+  }
+}
+
 void write_memory(Hdf5File& file, const StepMemory& memory) {
   std::vector<int> high, low, start, dim;
   for (const StepMemory::Item& item : memory.items) {
-    high.push_back(std::bit_cast<int>(static_cast<std::uint32_t>(item.id >> 32)));
-    low.push_back(std::bit_cast<int>(static_cast<std::uint32_t>(item.id)));
+    high.push_back(upper_half(item.id));
+    low.push_back(lower_half(item.id));
     start.push_back(item.start);
     dim.push_back(item.dim);
   }
@@ -74,14 +120,11 @@ void read_memory(const Hdf5File& file, StepMemory& memory) {
   const Vector power = file.numbers("/memory/power", 2);
   memory.power = {power[0], power[1]};
   for (std::size_t k = 0; k < high.size(); ++k) {
-    const std::uint64_t id =
-        (static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(high[k])) << 32) |
-        std::bit_cast<std::uint32_t>(low[k]);
     if (start[k] < 0 || dim[k] < 0 || dim[k] > lambda.size() || start[k] > lambda.size() - dim[k]) {
       file.fail("/memory/start", fmt::format("{} and {} rows", start[k], dim[k]),
                 fmt::format("a place among {} values", lambda.size()));
     }
-    memory.items.push_back({id, start[k], dim[k]});
+    memory.items.push_back({joined(high[k], low[k]), start[k], dim[k]});
   }
 }
 
@@ -117,6 +160,7 @@ void write_checkpoint(const fs::path& file, const StoredCheckpoint& checkpoint,
     out.write("/q", values(checkpoint.point.state.q));
     out.write("/v", values(checkpoint.point.state.v));
     out.write("/angles", std::span<const double>(checkpoint.point.state.angles));
+    write_friction(out, checkpoint.point.state.friction);
     write_memory(out, checkpoint.point.memory);
     out.close();
     fs::rename(temporary, file);
@@ -155,6 +199,7 @@ StoredCheckpoint read_checkpoint(const fs::path& file, const Model& model, std::
   state.v = in.numbers("/v", static_cast<std::size_t>(model.nv()));
   const Vector angles = in.numbers("/angles", static_cast<std::size_t>(model.angle_count));
   state.angles.assign(angles.data(), angles.data() + angles.size());
+  read_friction(in, model.nq(), state.friction);
   read_memory(in, out.point.memory);
   return out;
 }

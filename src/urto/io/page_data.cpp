@@ -250,10 +250,13 @@ json page_remarks(const ResultReader& r, const json& s) {
 PageData page_data(const ResultReader& result, const PageOptions& options) {
   PageData data;
   const bool scene = options.scene_contacts != nullptr;
+  const bool analysis = !options.analysis.empty();
   const DrawnModel model = read_drawn_model(result);
   data.json = {{"format", "urto-page"},
                {"version", 1},
-               {"mode", scene ? "scene" : "run"},
+               {"mode", analysis ? options.analysis
+                        : scene  ? "scene"
+                                 : "run"},
                {"title", result.text_attribute("title")},
                {"urto", {{"run", result.text_attribute("urto_version")}, {"page", version}}}};
   // The scene in the result is a checked one; only its texts for people are taken from it.
@@ -263,7 +266,13 @@ PageData page_data(const ResultReader& result, const PageOptions& options) {
   data.json["watch"] = readable ? text.value("watch", json::array()) : json::array();
   data.json["summary"] = page_summary(result);
   data.json["settings"] = page_settings(result);
-  data.json["remarks"] = scene ? json::array() : page_remarks(result, data.json["summary"]);
+  data.json["remarks"] =
+      scene || analysis ? json::array() : page_remarks(result, data.json["summary"]);
+  for (const std::string& note : options.remarks)
+    data.json["remarks"].push_back({{"level", "note"}, {"text", note}});
+  data.json["chapters"] = json::array();
+  for (const PageChapter& c : options.chapters)
+    data.json["chapters"].push_back({{"name", c.name}, {"from", c.from}, {"to", c.to}});
   if (scene && result.has("/run/warnings")) {
     for (const std::string& warning : result.texts("/run/warnings")) {
       data.json["remarks"].push_back({{"level", "warning"}, {"text", warning}});

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "urto/collision/contact.h"
@@ -10,12 +11,22 @@
 
 namespace urto {
 
+/// A stretch of the replay with a name: one mode of several.
+struct PageChapter {
+  std::string name = {};
+  double from = 0, to = 0;  ///< [s]
+};
+
 struct PageOptions {
   /// Frames are thinned evenly until their arrays take no more than this. A browser opens a page of 32 MB (44 MB as text) in about two seconds.
   std::size_t frame_bytes = std::size_t{32} << 20;
   long step_points = 3000;  ///< of a plot over steps
   /// A scene before it runs: the page of its first frame, with these contacts.
   const std::vector<Contact>* scene_contacts = nullptr;
+  /// "modes" or "statics": the page of an analysis, whose frames are no motion in time.
+  std::string analysis = {};
+  std::vector<PageChapter> chapters = {};  ///< to choose from; each is replayed round and round
+  std::vector<std::string> remarks = {};   ///< notes at the head of the page
 };
 
 /// Writes the page of a result, also of one that failed, was interrupted or is still growing. Complete or absent.

@@ -79,6 +79,8 @@ void read_stepper(const Settings& s, StepperOptions& stepper) {
   s.set("penalty_exponent", stepper.penalty.exponent, {.low = 1, .high = 3});
   s.set("penalty_damping", stepper.penalty.damping, non_negative("s/m"));
   s.set("penalty_slip", stepper.penalty.slip, positive("m/s"));
+  s.set("penalty_tangential_stiffness", stepper.penalty.tangential_stiffness, non_negative("N/m"));
+  s.set("penalty_tangential_damping", stepper.penalty.tangential_damping, non_negative("N·s/m"));
 }
 
 void read_solver(const Settings& s, SolveOptions& solver) {

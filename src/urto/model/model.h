@@ -145,12 +145,25 @@ struct Model {
 /// inequality, non-zero quaternions (normalised here), limits in order, friction ≥ 0, meshes and margins (shape_geometry.h). Throws InputError naming the item.
 void finalize(Model& model);
 
+/// Springs of friction where contacts are forces (penalty_system.h), as they were at the accepted state (q, t). Empty otherwise.
+struct FrictionMemory {
+  struct Spring {
+    std::uint64_t id = 0;                               ///< of the contact
+    Vec3 stretch = Vec3::Zero();                        ///< world, in the tangent plane [m]
+    Vec3 normal = Vec3::UnitZ(), point = Vec3::Zero();  ///< of the contact, world
+  };
+  double t = 0;
+  Vector q = {};
+  std::vector<Spring> springs = {};  ///< sorted by id
+};
+
 /// Where the system is. Copy it to keep it.
 struct State {
   double t = 0;
   Vector q, v;
   /// Angles of joint coordinates (and angular springs) that count turns, as they were at the last accepted state: a measured angle is continued to the nearest value.
   std::vector<double> angles = {};
+  FrictionMemory friction = {};
 };
 
 /// The state the model starts in, as given (not yet consistent with the joints).

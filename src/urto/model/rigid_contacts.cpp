@@ -68,6 +68,32 @@ Law RigidSystem::contact_law(const Contact& c, double envelope) const {
   return law;
 }
 
+// Points fixed in the bodies, not J δ: two bodies that turn as one would drift apart by it, by the difference of chord and tangent in every step.
+ContactShift RigidSystem::contact_shift(const RowOrigin& origin, const Vec3& point,
+                                        const Vector& increment, double from, double to) const {
+  const Contact& c = contacts_[origin.index];
+  ContactShift out{.axes = contact_frame(c.normal), .point = c.point};
+  for (const int body : {c.body_a, c.body_b}) {
+    const Body& b = model_.bodies[body];
+    const BodyPlace& now = places_[body];
+    const double sign = body == c.body_a ? 1 : -1;
+    if (b.slot >= 0) {
+      const Vec3 moved = increment.segment<3>(6 * b.slot);
+      const Vec3 turned = now.A * increment.segment<3>(6 * b.slot + 3);
+      const Vec3 arm = point - (now.x - moved);
+      out.slip += sign * (moved + rotate(quaternion_exp(turned), arm) - arm);
+      out.turn += 0.5 * turned;
+    } else if (b.kind == BodyKind::kinematic) {
+      State earlier;
+      earlier.t = from;
+      const BodyPlace then = place(model_, earlier, body);
+      out.slip += sign * (now.x + now.A * (then.A.transpose() * (point - then.x)) - point);
+      out.turn += 0.5 * (to - from) * (now.A * velocities_[body].omega);
+    }
+  }
+  return out;
+}
+
 void RigidSystem::add_contacts(const InteractionQuery& query, Interactions& out) const {
   for (int k = 0; k < static_cast<int>(contacts_.size()); ++k) {
     const Contact& c = contacts_[k];

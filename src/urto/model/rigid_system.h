@@ -41,6 +41,8 @@ class RigidSystem final : public System {
   void accept(State& state) const override { update_angles(model_, state); }
   Energies energies(const State& state) override;
   std::array<double, 2> powers(const State& state) override;
+  ContactShift contact_shift(const RowOrigin& origin, const Vec3& point, const Vector& increment,
+                             double from, double to) const override;
   std::string describe(const RowOrigin& origin) const override;
 
  private:

@@ -22,6 +22,14 @@ struct Energies {  ///< [J]
   double kinetic = 0, potential = 0;
 };
 
+/// A contact now, and what happened to the place where its two bodies met at an earlier time.
+struct ContactShift {
+  Mat3 axes = Mat3::Identity();  ///< (n, t₁, t₂) of the rows, world
+  Vec3 point = Vec3::Zero();     ///< world
+  Vec3 slip = Vec3::Zero();      ///< of A's point of then relative to B's: zero if both move as one
+  Vec3 turn = Vec3::Zero();      ///< mean rotation vector of the two, world
+};
+
 class System {
  public:
   virtual ~System() = default;
@@ -58,6 +66,12 @@ class System {
   virtual Energies energies(const State& state) = 0;
   /// (dissipated by damping ≥ 0, supplied by loads and motors' force laws) [W].
   virtual std::array<double, 2> powers(const State& state) = 0;
+  /// Of a contact of the rows last measured. Its bodies met at `point` at the time `from`, and the configuration moved by `increment` since then, to the time `to`.
+  virtual ContactShift contact_shift(const RowOrigin&, const Vec3& /*point*/,
+                                     const Vector& /*increment*/, double /*from*/,
+                                     double /*to*/) const {
+    return {};
+  }
   /// A person's name for a row block.
   virtual std::string describe(const RowOrigin& origin) const = 0;
 };

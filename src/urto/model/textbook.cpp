@@ -230,4 +230,48 @@ Energies CartPendulum::energies(const State& state) {
           .potential = -bob * gravity * length * std::cos(state.q[1])};
 }
 
+double RockingBlock::impact_ratio() const {
+  return 1 - 1.5 * std::sin(slope) * std::sin(slope);
+}
+
+double RockingBlock::slender_period(double tilt) const {
+  return 4 / std::sqrt(rate_squared()) * std::acosh(1 / (1 - tilt / slope));
+}
+
+void RockingBlock::mass(const State&, BlockDiagonal& M) const {
+  clear(M);
+  M.push_back(Matrix::Constant(1, 1, weight * radius / rate_squared()));
+}
+
+void RockingBlock::force(const State& state, Vector& f) {
+  f.resize(1);
+  f[0] = -weight * radius * std::sin(slope - state.q[0]);
+}
+
+// Tilting makes the block weaker: there is no semi-definite part.
+void RockingBlock::tangents(const State& state, Tangent kind, ForceTangents& out) {
+  out.clear();
+  if (kind != Tangent::exact) return;
+  Mat6 K = Mat6::Zero();
+  K(0, 0) = -weight * radius * std::cos(slope - state.q[0]);
+  out.add(0, 0, K, Mat6::Zero());
+}
+
+void RockingBlock::interactions(const State& state, const InteractionQuery& query,
+                                Interactions& out) {
+  out.clear(1);
+  const double reach = query.envelope + 2 * query.h * std::abs(state.v[0]);
+  if (query.equalities_only || !(state.q[0] <= reach)) return;
+  const Law law{.kind = LawKind::unilateral, .restitution = impact_ratio()};
+  out.add_block(law, {Origin::limit, 0}, row_id(Origin::limit, 0));
+  *out.add_entry(0, 1) = 1;
+  out.g.back() = state.q[0];
+}
+
+Energies RockingBlock::energies(const State& state) {
+  const double inertia = weight * radius / rate_squared();
+  return {.kinetic = 0.5 * inertia * state.v[0] * state.v[0],
+          .potential = weight * radius * std::cos(slope - state.q[0])};
+}
+
 }  // namespace urto

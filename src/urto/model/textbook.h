@@ -1,5 +1,5 @@
 // Systems given by formulas, small enough to check by hand, behind the same interface as the full model: point masses with rods,
-// springs and guides (pendulums in redundant coordinates, chains, carts, spring–mass networks), and linear oscillators.
+// springs and guides (pendulums in redundant coordinates, chains, carts, spring–mass networks), linear oscillators, and a rocking block.
 #pragma once
 
 #include <array>
@@ -106,6 +106,40 @@ class CartPendulum final : public FlatSystem {
   Energies energies(const State& state) override;
   std::array<double, 2> powers(const State&) override { return {0, 0}; }
   std::string describe(const RowOrigin&) const override { return "no row"; }
+};
+
+/// A rectangular block that rocks on the two lower edges of a rough floor without sliding (G. W. Housner, "The behavior of inverted pendulum structures during earthquakes", 1963). With R the
+/// half diagonal and α its angle from the vertical,
+///
+///     (4/3) m R² φ̈ = −m g R sin(α − φ),     φ ≥ 0,     φ̇⁺ = −(1 − (3/2) sin²α) φ̇⁻ where φ = 0
+///
+/// The coordinate is φ = |θ|, the tilt about whichever edge carries: the block is its own mirror image, so passing on to the other edge, with the angular momentum about it kept, is a rebound of φ by
+/// Newton's law. Smooth steppers go from impact to impact, dvi through them.
+class RockingBlock final : public FlatSystem {
+ public:
+  double weight = 1;  ///< m g [N]
+  double gravity = 9.81;
+  double radius = 1;   ///< R [m]
+  double slope = 0.2;  ///< α [rad]
+
+  /// p² = m g R/((4/3) m R²) [1/s²].
+  double rate_squared() const { return 0.75 * gravity / radius; }
+  /// Housner's ratio of angular velocities after and before an impact.
+  double impact_ratio() const;
+  /// Of rocking from φ₀ at rest, impacts not counted, for slender blocks: (4/p) acosh(1/(1 − φ₀/α)) [s].
+  double slender_period(double tilt) const;
+
+  int nv() const override { return 1; }
+  bool may_be_one_sided() const override { return true; }
+  void mass(const State& state, BlockDiagonal& M) const override;
+  void force(const State& state, Vector& f) override;
+  void tangents(const State& state, Tangent kind, ForceTangents& out) override;
+  void interactions(const State& state, const InteractionQuery& query, Interactions& out) override;
+  void geometric_stiffness(const State&, const Interactions&, const Vector&,
+                           ForceTangents&) override {}
+  Energies energies(const State& state) override;
+  std::array<double, 2> powers(const State&) override { return {0, 0}; }
+  std::string describe(const RowOrigin&) const override { return "the edge that comes down"; }
 };
 
 }  // namespace urto

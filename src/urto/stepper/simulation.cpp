@@ -109,6 +109,10 @@ void validate_smooth(const StepperOptions& s) {
   check(s.penalty.damping >= 0 && std::isfinite(s.penalty.damping), "penalty_damping",
         s.penalty.damping, "zero or more (s/m)");
   check(s.penalty.slip > 0, "penalty_slip", s.penalty.slip, "a positive number (m/s)");
+  check(s.penalty.tangential_stiffness >= 0 && std::isfinite(s.penalty.tangential_stiffness),
+        "penalty_tangential_stiffness", s.penalty.tangential_stiffness, "zero or more (N/m)");
+  check(s.penalty.tangential_damping >= 0 && std::isfinite(s.penalty.tangential_damping),
+        "penalty_tangential_damping", s.penalty.tangential_damping, "zero or more (N·s/m)");
   if (s.penalty_contact && info.contacts)
     throw InputError("simulation: penalty_contact", fmt::format("the stepper '{}'", s.name),
                      "a smooth stepper: this one treats contacts as they are");

@@ -189,9 +189,10 @@ void SmoothStepper::recall(const State& state, const StepMemory& memory, StepRep
   }
   point_.h = 0;
   refuse_contact(state);
-  accelerations(state, point_.a, point_.lambda);
+  system_.accept(point_.state);
+  accelerations(point_.state, point_.a, point_.lambda);
   point_.a_true = point_.a;
-  const std::array<double, 2> power = powers(state);
+  const std::array<double, 2> power = powers(point_.state);
   report.energy.supplied = power[0];
   report.energy.damping = power[1];
   report.contact_energy_before = joint_energy();
