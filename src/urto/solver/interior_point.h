@@ -36,21 +36,32 @@ class InteriorPoint {
   void place_warm();
   Outcome iterate(int short_steps_allowed);
   void solve_from_several_starts();
+  void guess_active_set();
+  bool finish_by_active_set();
+  void rescue(const Vector& given);
   void loop_on_de_saxce();
   bool observe();
-  bool polish(double shift);
+  const Vector& publish();
+  bool finish();
+  bool polish(const Vector& from, double shift, int most_steps);
   bool is_infeasible();
   void least_squares(Vector& u);
 
   // interior_point_step.cpp: one iteration
+  struct Candidate {
+    BarrierPairs::Step affine = {}, step = {};
+    double affine_mu = 0, sigma = 0;
+  };
   bool step();
+  bool find_step(bool exact, Candidate& found);
+  void correct_centrality(bool exact, double mu, Candidate& found);
+  BarrierPairs::Step equalised(BarrierPairs::Step s) const;
   void residuals();
   bool newton_direction(bool exact, double keep);
   bool solve_linear(const Vector& r1, const Vector& r2);
   BarrierPairs::Step shortened(BarrierPairs::Step step, double mu);
   void advance(const BarrierPairs::Step& step);
-  void record(const BarrierPairs::Step& affine, double affine_mu, double sigma,
-              const BarrierPairs::Step& step);
+  void record(const Candidate& taken);
 
   Run& run_;
   const InteriorPointOptions& options_;
@@ -58,7 +69,8 @@ class InteriorPoint {
   const FreeRows* reduced_;
   int n_;
   bool exact_, direct_;
-  double energy_;  ///< root of a typical energy of a block: what everything is relative to
+  bool careful_ = false;  ///< a second start of exact friction: see step()
+  double energy_;         ///< root of a typical energy of a block: what everything is relative to
   BarrierPairs pairs_;
   InteriorPointSystem system_;
   CurvatureBlocks blocks_;
@@ -68,7 +80,8 @@ class InteriorPoint {
   Vector u_, y_, rd_,
       rp_;  ///< velocity J x + Eλ + b, that of the pairs, and the residuals of the two equations
   Vector r1_, r2_, dx_, dl_, kept_dx_, kept_dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
-  Vector weight_;  ///< of rp: to dimensionless velocities
+  std::vector<char> held_;  ///< rows whose multiplier is at a bound
+  Vector weight_;           ///< of rp: to dimensionless velocities
   int iteration_ = 0;
   double momentum_ = 0;  ///< as in the certificate
   double last_step_ = 1, eta_ = 1, linear_residual_ = 0;
