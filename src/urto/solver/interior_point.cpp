@@ -17,13 +17,14 @@ constexpr int patience_exact = 15, patience_careful = 30, patience_convex = 30;
 constexpr int long_enough = 100;  // iterations of one start with exact friction
 constexpr double near = 1e-4;     // a residual from which another start would end at the same place
 
-// The last digits by Newton on the complementarity itself: tried from this residual on, again after each gain of one digit (exact) or two, and where the
+// The last digits by Newton on the complementarity itself: tried from this residual on, again after each gain of one digit or two, and where the
 // interior point ends. A careful start is on its way for long, and Newton may be there at once.
 constexpr double finish_below = 1e-3, finish_below_careful = 1e-1;
 constexpr double polish_at_end = 1e-3;
-constexpr int polish_steps = 6, polish_quick = 15, polish_most = 60;
-constexpr int finish_tries = 4, finish_substitutions = 3;
-constexpr double finish_shift = 1e-8;  // over tr(W_ii)/d
+constexpr double polish_always = 1e-6;
+constexpr int polish_steps = 6, polish_quick = 10, polish_careful = 15, polish_most = 60;
+constexpr int finish_tries = 3, finish_substitutions = 6;
+constexpr double finish_shift = 1e-6;  // over tr(W_ii)/d
 constexpr double finished = 1e-3;      // in tolerances: a solution up to rounding
 
 constexpr double rescue_shift = 1e-4;  // docs/solvers/ipm.md
@@ -80,7 +81,8 @@ bool InteriorPoint::observe_start() {
 // λ, and x where it is worth more, to the run; returns the velocity that goes with them.
 const Vector& InteriorPoint::publish() {
   run_.iterations = iteration_;
-  const bool own_x = reduced_ == nullptr && momentum_ <= 0.1 * run_.options.tolerance;
+  // Not with exact friction, where other steps follow that know λ only.
+  const bool own_x = reduced_ == nullptr && !exact_ && momentum_ <= 0.1 * run_.options.tolerance;
   if (own_x) {
     // With heavy bodies x is known better than λ tells: u = J x + b, not W λ + q.
     run_.lambda = lambda_;
@@ -207,8 +209,8 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   double finish_at = careful_ ? finish_below_careful : finish_below;
   while (!observe()) {
     const double residual = run_.monitor.last_residual();
-    if (options_.newton_finish && residual < finish_at) {
-      finish_at = (exact_ ? 0.1 : 0.01) * residual;
+    if (options_.newton_finish && ripe(residual, finish_at)) {
+      finish_at = residual * (!exact_ ? 1e-3 : careful_ || residual < polish_always ? 0.1 : 0.01);
       if (finish()) return Outcome::stopped;
     }
     if (residual < 0.99 * best) {
@@ -232,12 +234,28 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   return Outcome::stopped;
 }
 
+// Without cones there is no point in a guess of the active set before the pairs agree on it.
+bool InteriorPoint::ripe(double residual, double finish_at) {
+  if (exact_ || pairs_.has_cones()) return residual < finish_at;
+  int changes = 0;
+  active_.resize(W_.rows(), false);
+  for (int i = 0; i < W_.blocks(); ++i) {
+    for (int r = W_.K().start[i]; r < W_.K().start[i + 1]; ++r) {
+      const bool active = lambda_[r] * W_.mean_diagonal(i) > u_[r];
+      changes += active != (active_[r] != 0) ? 1 : 0;
+      active_[r] = active;
+    }
+  }
+  return residual < finish_at && changes == 0;
+}
+
 // True when this ends the solve. Convex cones reach the tolerance by themselves, up to rounding.
 bool InteriorPoint::finish() {
   if (!exact_) return !pairs_.has_cones() && finish_by_active_set();
   const double shift = polish_shift(run_.options.tolerance);
   const Vector here = run_.lambda;
-  return polish(here, shift, polish_quick) || (careful_ && polish(here, 1e2 * shift, polish_quick));
+  return polish(here, shift, careful_ ? polish_careful : polish_quick) ||
+         (careful_ && polish(here, 1e2 * shift, polish_careful));
 }
 
 // Which side of each pair is zero; T as small as redundant rows allow where it is û, as large as if there were no row where it is λ.
@@ -271,7 +289,7 @@ void InteriorPoint::guess_active_set() {
 bool InteriorPoint::finish_by_active_set() {
   const Vector kept_x = x_;
   const Vector kept_lambda = lambda_;
-  double before = std::numeric_limits<double>::infinity();
+  double before = run_.monitor.last_residual();
   for (int k = 0; k < finish_tries; ++k) {
     guess_active_set();
     if (!system_.factorize(blocks_, true)) break;
@@ -291,7 +309,7 @@ bool InteriorPoint::finish_by_active_set() {
     const Vector& u = publish();
     const double now = run_.monitor.residual(run_.lambda, u);
     if (now <= finished * run_.options.tolerance && observe()) return true;
-    if (!(now < 0.5 * before)) break;
+    if (!(now < 0.3 * before)) break;
     before = now;
   }
   x_ = kept_x;

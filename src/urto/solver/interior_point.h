@@ -42,6 +42,7 @@ class InteriorPoint {
   void loop_on_de_saxce();
   bool observe();
   const Vector& publish();
+  bool ripe(double residual, double finish_at);
   bool finish();
   bool polish(const Vector& from, double shift, int most_steps);
   bool is_infeasible();
@@ -80,8 +81,9 @@ class InteriorPoint {
   Vector u_, y_, rd_,
       rp_;  ///< velocity J x + Eλ + b, that of the pairs, and the residuals of the two equations
   Vector r1_, r2_, dx_, dl_, kept_dx_, kept_dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
-  std::vector<char> held_;  ///< rows whose multiplier is at a bound
-  Vector weight_;           ///< of rp: to dimensionless velocities
+  std::vector<char> active_;  ///< λ̂ > ŷ, one iteration ago
+  std::vector<char> held_;    ///< rows whose multiplier is at a bound
+  Vector weight_;             ///< of rp: to dimensionless velocities
   int iteration_ = 0;
   double momentum_ = 0;  ///< as in the certificate
   double last_step_ = 1, eta_ = 1, linear_residual_ = 0;
