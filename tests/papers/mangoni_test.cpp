@@ -255,7 +255,7 @@ TEST(Mangoni, Table53IterationsDoNotGrowWithTheNumberOfBalls) {
       << "a quarter of an hour under a sanitizer, and nothing that table 5.1 does not execute";
 #endif
   // Theirs: 17.2, 17.9, 17.7, 17.8 for 64, 280, 595, 1190 balls.
-  expect_flat(0, Friction::convex, 14, 2.1);
+  expect_flat(0, Friction::convex, 14, 1.7);
 }
 
 TEST(Mangoni, Table53WithConesOfFriction) {
@@ -266,12 +266,17 @@ TEST(Mangoni, Table53WithConesOfFriction) {
   expect_flat(0.3, Friction::convex, 30, 1.6);
 }
 
-TEST(Mangoni, Table53WithCoulombsLaw) {
-#ifndef NDEBUG
-  GTEST_SKIP()
-      << "a quarter of an hour under a sanitizer, and nothing that table 5.1 does not execute";
+TEST(Mangoni, Table53WithCoulombsLawOnSixtyFourBalls) {
+  // Under the exact law the larger boxes are open: docs/solvers/ipm.md.
+#ifdef NDEBUG
+  constexpr int steps = 50;
+#else
+  constexpr int steps = 5;
 #endif
-  expect_flat(0.3, Friction::exact, 60, 3);
+  const Count count = run(balls_in_box(64, 0.3), steps, WarmStart::none, Friction::exact);
+  EXPECT_EQ(count.calls, steps);
+  RecordProperty("balls64", std::to_string(count.average()));
+  EXPECT_LE(count.average(), 17);
 }
 
 // Spheres on top of each other, each held on a vertical line by two joint rows: masses from the bottom up.

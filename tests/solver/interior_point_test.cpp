@@ -87,47 +87,74 @@ double free_velocity_norm(const StepProblem& p) {
   return solve(p, {.solver = "sor", .max_iterations = 0}).u.norm();
 }
 
-void expect_agreement(const StepProblem& p, int seed, int& iterations) {
-  const SolveOptions options{.tolerance = 1e-9, .friction = Friction::convex};
-  SolveOptions ours = options, reference = options;
-  ours.solver = "ipm";
-  reference.solver = "prox";
-  const Solution s = solve(p, ours);
-  ASSERT_EQ(s.status, Status::converged)
-      << seed << " " << s.message << " " << s.certificate.residual();
-  const Solution r = solve(p, reference);
+struct Iterations {
+  int alone = 0, finished = 0;
+};
+
+// The interior point alone, without its Newton finish: so it has no step in common with the method that it is compared with.
+void expect_agreement(const StepProblem& p, int seed, const char* other, Iterations& iterations) {
+  SolveOptions options{.solver = "ipm", .tolerance = 1e-9, .friction = Friction::convex};
+  const Solution finished = solve(p, options);
+  options.interior_point.newton_finish = false;
+  const Solution alone = solve(p, options);
+  options.solver = other;
+  const Solution r = solve(p, options);
   ASSERT_EQ(r.status, Status::converged) << seed << " " << r.certificate.residual();
-  EXPECT_LT((s.u - r.u).norm(), 1e-8 * (1 + free_velocity_norm(p))) << seed;
-  iterations += s.iterations;
+  for (const Solution* s : {&alone, &finished}) {
+    ASSERT_EQ(s->status, Status::converged)
+        << seed << " " << s->message << " " << s->certificate.residual();
+    EXPECT_LT((s->u - r.u).norm(), 1e-8 * (1 + free_velocity_norm(p))) << seed;
+  }
+  iterations.alone += alone.iterations;
+  iterations.finished += finished.iterations;
+}
+
+std::vector<ConvexSet> quadratic_rows(int seed) {
+  std::vector<ConvexSet> sets{ConvexSet::free(2), ConvexSet::nonnegative(4),
+                              ConvexSet::nonnegative(4)};
+  if (seed % 3 == 0) sets.push_back(ConvexSet::box(-0.2, 0.3, 2));
+  return sets;
+}
+
+std::vector<ConvexSet> cone_rows(int seed, double mu) {
+  std::vector<ConvexSet> sets{ConvexSet::free(2),       ConvexSet::cone(mu),
+                              ConvexSet::nonnegative(), ConvexSet::cone(0.3),
+                              ConvexSet::nonnegative(), ConvexSet::cone(mu, 2)};
+  if (seed % 3 == 0) sets.push_back(ConvexSet::box(-0.2, 0.3));
+  if (seed % 5 == 0) sets.push_back(ConvexSet::cone(0));
+  return sets;
 }
 
 TEST(InteriorPoint, RandomQuadraticProgramsAgreeWithTheProximalPoint) {
   constexpr int count = random_programs;
-  int iterations = 0;
+  Iterations iterations;
   for (int seed = 0; seed < count; ++seed) {
     RandomProblem random(seed);
-    std::vector<ConvexSet> sets{ConvexSet::free(2), ConvexSet::nonnegative(4),
-                                ConvexSet::nonnegative(4)};
-    if (seed % 3 == 0) sets.push_back(ConvexSet::box(-0.2, 0.3, 2));
-    expect_agreement(random.make(sets, seed % 4 == 0), seed, iterations);
+    expect_agreement(random.make(quadratic_rows(seed), seed % 4 == 0), seed, "prox", iterations);
   }
-  EXPECT_LT(iterations, 14 * count);
+  EXPECT_LT(iterations.alone, 14 * count);
+  EXPECT_LT(iterations.finished, 0.9 * iterations.alone);
 }
 
 TEST(InteriorPoint, RandomConeProgramsAgreeWithTheProximalPoint) {
   constexpr int count = random_programs;
-  int iterations = 0;
+  Iterations iterations;
   for (int seed = 0; seed < count; ++seed) {
     RandomProblem random(100000 + seed);
     const double mu = 0.05 + std::abs(random.number());
-    std::vector<ConvexSet> sets{ConvexSet::free(2),       ConvexSet::cone(mu),
-                                ConvexSet::nonnegative(), ConvexSet::cone(0.3),
-                                ConvexSet::nonnegative(), ConvexSet::cone(mu, 2)};
-    if (seed % 3 == 0) sets.push_back(ConvexSet::box(-0.2, 0.3));
-    if (seed % 5 == 0) sets.push_back(ConvexSet::cone(0));
-    expect_agreement(random.make(sets, seed % 4 == 0), seed, iterations);
+    expect_agreement(random.make(cone_rows(seed, mu), seed % 4 == 0), seed, "prox", iterations);
   }
-  EXPECT_LT(iterations, 18 * count);
+  EXPECT_LT(iterations.alone, 18 * count);
+}
+
+TEST(InteriorPoint, RandomProgramsAgreeWithGaussSeidel) {
+  // A method without any factorisation; on a few hundred, for it takes thousands of sweeps.
+  Iterations iterations;
+  for (int seed = 0; seed < random_programs / 20; ++seed) {
+    RandomProblem random(300000 + seed);
+    const auto sets = seed % 2 == 0 ? quadratic_rows(seed) : cone_rows(seed, 0.4);
+    expect_agreement(random.make(sets, false), seed, "nsgs", iterations);
+  }
 }
 
 TEST(InteriorPoint, RandomContradictionsAreRecognised) {
