@@ -6,7 +6,8 @@
 //   direct   part of every Newton step at u_T = û_T, smoothed over a width of √μ (after Acary, Armand, Nguyen and Shpakovych); the matrix is not symmetric
 //   loop     frozen, in an outer loop of cone programs, each started from the last
 // Degenerate contacts, λ and û both zero, approach their solution like √μ, which sliding contacts stop at 1e-16: rounding. There the last digits are the
-// work of one semi-smooth Newton step of the proximal point (proximal_subproblem.h), started from the interior point.
+// work of semi-smooth Newton steps of the proximal point (proximal_subproblem.h), started from the interior point; without cones, of a guess of the
+// active set. Where the direct treatment stalls, proximal steps with the term frozen go on (prox_newton.cpp).
 //
 // Cost: a sparse Cholesky factorisation of H + JᵀDJ an iteration (LU with the direct treatment of friction).
 // Sources: recipe 001 §2.7–2.8 with its corrections; Mehrotra 1992; Vandenberghe 2010.
