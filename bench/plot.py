@@ -6,6 +6,7 @@ usage: plot.py scaling solvers.csv out.svg
        plot.py run result.h5 out.png                       (needs python3-h5py)
        plot.py steps steps.csv out.svg
        plot.py peers peers-urto.csv peers-siconos.csv      (a Markdown table on stdout)
+       plot.py treatments ipm-treatments.csv               (the same)
 """
 import csv
 import math
@@ -150,6 +151,36 @@ def profile(source, target, tolerance=1e-8):
     save(figure, target)
 
 
+def treatments(source):
+    """Per family of problems, the treatments of Coulomb's law inside ipm: reached at each tolerance, median iterations and total time at the tightest."""
+    rows = rows_of(source)
+
+    def family(problem):
+        if problem.startswith('GFC3D'):
+            return 'global3d'
+        if problem.lower().startswith(('fc2d', 'gfc2d', 'frictioncontact')):
+            return 'friction2d'
+        made_for_urto = '-n' in problem and '-nc' in problem
+        return problem.split('-')[0] if made_for_urto else 'friction3d, Siconos'
+
+    names = list(dict.fromkeys(r['solver'] for r in rows))
+    tolerances = sorted({float(r['tolerance']) for r in rows}, reverse=True)
+    families = sorted({family(r['problem']) for r in rows}, key=str.lower)
+    print('| problems | ' + ' | '.join(names) + ' |')
+    print('|---|' + '---|' * len(names))
+    for kind in families + ['all']:
+        cells = []
+        count = len({r['problem'] for r in rows if kind in ('all', family(r['problem']))})
+        for name in names:
+            mine = [r for r in rows if r['solver'] == name and kind in ('all', family(r['problem']))]
+            reached = {t: [r for r in mine if float(r['tolerance']) == t and r['reached'] == '1'] for t in tolerances}
+            tight = sorted(int(r['iterations']) for r in reached[tolerances[-1]])
+            median = f'{tight[len(tight) // 2]} it' if tight else '–'
+            seconds = sum(number(r['seconds']) for r in mine)
+            cells.append(' / '.join(str(len(reached[t])) for t in tolerances) + f', {median}, {seconds:.3g} s')
+        print(f'| {kind} ({count}) | ' + ' | '.join(cells) + ' |')
+
+
 def peers(ours, theirs):
     """Ratio of Siconos' time to ours at equal accuracy, solver family by family; above 1 Urto is faster."""
     mine = {(r['problem'], r['solver'], float(r['tolerance'])): number(r['seconds']) for r in rows_of(ours) if r['reached'] == '1'}
@@ -190,7 +221,7 @@ def peers(ours, theirs):
 
 
 if __name__ == '__main__':
-    commands = {'scaling': scaling, 'run': run, 'steps': steps, 'profile': profile, 'peers': peers}
-    if len(sys.argv) < 4 or sys.argv[1] not in commands:
+    commands = {'scaling': scaling, 'run': run, 'steps': steps, 'profile': profile, 'peers': peers, 'treatments': treatments}
+    if len(sys.argv) < 3 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](*sys.argv[2:])

@@ -82,12 +82,27 @@ std::vector<fs::path> problem_files(const std::vector<std::string>& inputs) {
   return files;
 }
 
+// `ipm:direct` and `ipm:loop` are the two treatments of Coulomb's law inside the interior point, each by itself: no proximal steps where it stalls.
+void set_solver(const std::string& name, SolveOptions& options) {
+  options.solver = name.substr(0, name.find(':'));
+  if (options.solver == name) return;
+  using Coulomb = InteriorPointOptions::Coulomb;
+  options.interior_point.proximal_rescue = false;
+  if (name == "ipm:direct") {
+    options.interior_point.coulomb = Coulomb::direct;
+  } else if (name == "ipm:loop") {
+    options.interior_point.coulomb = Coulomb::loop;
+  } else {
+    throw InputError("--solvers", name, "a solver, ipm:direct or ipm:loop");
+  }
+}
+
 Row measure(const fs::path& file, const StepProblem& problem, const std::string& solver,
             double tolerance, const Settings& settings) {
   const bool patient =
       std::find(settings.patient.begin(), settings.patient.end(), solver) != settings.patient.end();
   SolveOptions options;
-  options.solver = solver;
+  set_solver(solver, options);
   options.tolerance = tolerance;
   options.time_limit =
       patient ? settings.time_limit : settings.short_limit.value_or(settings.time_limit);

@@ -12,17 +12,23 @@ constexpr double partial_mu = 0.1;  // of a start with the velocity only
 constexpr double short_step = 1e-2;
 constexpr int short_steps_cold = 6;
 constexpr int short_steps_warm = 2;
-constexpr int patience = 15;  // iterations without a better certificate
-constexpr int patience_convex =
-    30;                           // heavy spheres on light ones: the multipliers have to grow first
+// Iterations without a better certificate. Convex: heavy spheres on light ones, whose multipliers have to grow first.
+constexpr int patience_exact = 15, patience_careful = 30, patience_convex = 30;
 constexpr int long_enough = 100;  // iterations of one start with exact friction
-// Cold starts of exact friction, as μ in units of a typical energy: the law is not monotone, and where Newton is led astray from one, another works.
-constexpr double starts[] = {1, 10, 100, 1e3, 0.1};
+constexpr double near = 1e-4;     // a residual from which another start would end at the same place
 
-// The last step by semi-smooth Newton: tried from here on, after each tenfold gain and where the interior point ends.
-constexpr double polish_below = 1e-6;
+// The last digits by Newton on the complementarity itself: tried from this residual on, again after each gain of one digit or two, and where the
+// interior point ends. A careful start is on its way for long, and Newton may be there at once.
+constexpr double finish_below = 1e-3, finish_below_careful = 1e-1;
 constexpr double polish_at_end = 1e-3;
-constexpr int polish_steps = 6;
+constexpr double polish_always = 1e-6;
+constexpr int polish_steps = 6, polish_quick = 10, polish_careful = 15, polish_most = 60;
+constexpr int finish_tries = 3, finish_substitutions = 6;
+constexpr double finish_shift = 1e-6;  // over tr(W_ii)/d
+constexpr double finished = 1e-3;      // in tolerances: a solution up to rounding
+
+constexpr double rescue_shift = 1e-4;  // docs/solvers/ipm.md
+constexpr int rescue_patience = 200;
 
 // The proximal shift over tr(W_ii)/d: rounding of the velocity is magnified by its inverse and must stay below the tolerance (docs/solvers/prox.md).
 double polish_shift(double tolerance) {
@@ -72,14 +78,16 @@ bool InteriorPoint::observe_start() {
   return run_.monitor.observe(0, run_.lambda, full_u_);
 }
 
-bool InteriorPoint::observe() {
+// λ, and x where it is worth more, to the run; returns the velocity that goes with them.
+const Vector& InteriorPoint::publish() {
   run_.iterations = iteration_;
-  const bool own_x = reduced_ == nullptr && momentum_ <= 0.1 * run_.options.tolerance;
+  // Not with exact friction, where other steps follow that know λ only.
+  const bool own_x = reduced_ == nullptr && !exact_ && momentum_ <= 0.1 * run_.options.tolerance;
   if (own_x) {
     // With heavy bodies x is known better than λ tells: u = J x + b, not W λ + q.
     run_.lambda = lambda_;
     run_.x = x_;
-    return run_.monitor.observe(iteration_, lambda_, u_);
+    return u_;
   }
   run_.x.resize(0);
   if (reduced_ != nullptr) {
@@ -96,7 +104,12 @@ bool InteriorPoint::observe() {
     run_.W.apply_skew(run_.lambda, full_lambda_);
     full_u_ += full_lambda_;
   }
-  return run_.monitor.observe(iteration_, run_.lambda, full_u_);
+  return full_u_;
+}
+
+bool InteriorPoint::observe() {
+  const Vector& u = publish();
+  return run_.monitor.observe(iteration_, run_.lambda, u);
 }
 
 // T = w_i S⁻², the identity in dimensionless variables: x and λ of min ½xᵀHx − aᵀx + ½‖ŷ‖² (recipe 001 §2.8.6), with û = −Tλ.
@@ -189,26 +202,27 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   residuals();
   ray_ = 0;
   const int first = iteration_;
+  const int patience = !exact_ ? patience_convex : careful_ ? patience_careful : patience_exact;
   int best_at = iteration_;
   int short_steps = 0;
   double best = std::numeric_limits<double>::infinity();
-  double polish_at = polish_below;
+  double finish_at = careful_ ? finish_below_careful : finish_below;
   while (!observe()) {
     const double residual = run_.monitor.last_residual();
-    // Convex problems reach the tolerance by themselves, up to rounding.
-    if (exact_ && residual < polish_at) {
-      polish_at = 0.1 * residual;
-      if (polish(polish_shift(run_.options.tolerance))) return Outcome::stopped;
+    if (options_.newton_finish && ripe(residual, finish_at)) {
+      finish_at = residual * (!exact_ ? 1e-3 : careful_ || residual < polish_always ? 0.1 : 0.01);
+      if (finish()) return Outcome::stopped;
     }
     if (residual < 0.99 * best) {
       best = residual;
       best_at = iteration_;
     }
-    const bool tired = iteration_ - best_at > (exact_ ? patience : patience_convex) ||
-                       (direct_ && iteration_ - first > long_enough && residual > polish_below);
+    const bool tired = iteration_ - best_at > patience ||
+                       (direct_ && iteration_ - first > long_enough && residual > near);
     if (tired || short_steps > short_steps_allowed || !step()) {
       for (const double factor : {1.0, 1e2, 1e4}) {
-        if (best < polish_at_end && polish(factor * polish_shift(run_.options.tolerance)))
+        if (options_.newton_finish && best < polish_at_end &&
+            polish(run_.monitor.best(), factor * polish_shift(run_.options.tolerance), polish_most))
           return Outcome::stopped;
       }
       if (is_infeasible()) return Outcome::stopped;
@@ -220,8 +234,92 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   return Outcome::stopped;
 }
 
+// Without cones there is no point in a guess of the active set before the pairs agree on it.
+bool InteriorPoint::ripe(double residual, double finish_at) {
+  if (exact_ || pairs_.has_cones()) return residual < finish_at;
+  int changes = 0;
+  active_.resize(W_.rows(), false);
+  for (int i = 0; i < W_.blocks(); ++i) {
+    for (int r = W_.K().start[i]; r < W_.K().start[i + 1]; ++r) {
+      const bool active = lambda_[r] * W_.mean_diagonal(i) > u_[r];
+      changes += active != (active_[r] != 0) ? 1 : 0;
+      active_[r] = active;
+    }
+  }
+  return residual < finish_at && changes == 0;
+}
+
+// True when this ends the solve. Convex cones reach the tolerance by themselves, up to rounding.
+bool InteriorPoint::finish() {
+  if (!exact_) return !pairs_.has_cones() && finish_by_active_set();
+  const double shift = polish_shift(run_.options.tolerance);
+  const Vector here = run_.lambda;
+  return polish(here, shift, careful_ ? polish_careful : polish_quick) ||
+         (careful_ && polish(here, 1e2 * shift, polish_careful));
+}
+
+// Which side of each pair is zero; T as small as redundant rows allow where it is û, as large as if there were no row where it is λ.
+void InteriorPoint::guess_active_set() {
+  const SetProduct& K = W_.K();
+  std::fill(blocks_.T.begin(), blocks_.T.end(), 0.0);
+  blocks_.inverse = blocks_.left = blocks_.right = blocks_.T;
+  held_.assign(W_.rows(), false);
+  for (int i = 0; i < K.blocks(); ++i) {
+    const ConvexSet& set = K.sets[i];
+    if (set.kind == SetKind::free) continue;
+    const double w = W_.mean_diagonal(i);
+    const bool box = set.kind == SetKind::box;
+    for (int k = 0; k < set.dim; ++k) {
+      const int row = K.start[i] + k;
+      const double z = lambda_[row] - u_[row] / w;
+      const double lo = box ? set.lo : 0;
+      const double hi = box ? set.hi : std::numeric_limits<double>::infinity();
+      held_[row] = z <= lo || z >= hi;
+      if (held_[row]) lambda_[row] = z <= lo ? lo : hi;
+      const int at = blocks_.start[i] + k * (set.dim + 1);
+      blocks_.right[at] = blocks_.T[at] = w * (held_[row] ? 1e16 : finish_shift);
+      blocks_.inverse[at] = 1 / blocks_.T[at];
+      blocks_.left[at] = 1;
+    }
+  }
+}
+
+// Without cones a guess of the active set leaves one linear system, and a wrong guess corrects itself: semi-smooth Newton on the natural map. The
+// multipliers of redundant rows stay where the interior point has them (a proximal term); substituting again takes its effect away.
+bool InteriorPoint::finish_by_active_set() {
+  const Vector kept_x = x_;
+  const Vector kept_lambda = lambda_;
+  double before = run_.monitor.last_residual();
+  for (int k = 0; k < finish_tries; ++k) {
+    guess_active_set();
+    if (!system_.factorize(blocks_, true)) break;
+    ++iteration_;
+    bool solved = true;
+    for (int j = 0; j < finish_substitutions && solved; ++j) {
+      residuals();
+      r1_ = -rd_;
+      for (int r = 0; r < W_.rows(); ++r) r2_[r] = held_[r] ? 0 : -u_[r];
+      solved = solve_linear(r1_, r2_);
+      if (!solved) break;
+      x_ += dx_;
+      for (int r = 0; r < W_.rows(); ++r) lambda_[r] += held_[r] ? 0 : dl_[r];
+    }
+    if (!solved) break;
+    residuals();
+    const Vector& u = publish();
+    const double now = run_.monitor.residual(run_.lambda, u);
+    if (now <= finished * run_.options.tolerance && observe()) return true;
+    if (!(now < 0.3 * before)) break;
+    before = now;
+  }
+  x_ = kept_x;
+  lambda_ = kept_lambda;
+  residuals();
+  return false;
+}
+
 // True when this ends the solve. Works on the unreduced problem.
-bool InteriorPoint::polish(double shift) {
+bool InteriorPoint::polish(const Vector& from, double shift, int most_steps) {
   Delassus& W = run_.W;
   if (!polisher_) {
     polisher_ =
@@ -229,7 +327,7 @@ bool InteriorPoint::polish(double shift) {
   }
   Vector alpha(W.blocks());
   for (int i = 0; i < W.blocks(); ++i) alpha[i] = shift * W.mean_diagonal(i);
-  Vector lambda = run_.monitor.best();
+  Vector lambda = from;
   Vector u(W.rows());
   Vector c = Vector::Zero(W.rows());
   for (int k = 0; k < polish_steps; ++k) {
@@ -238,12 +336,13 @@ bool InteriorPoint::polish(double shift) {
     const double before = run_.monitor.residual(lambda, (W.apply(lambda, u), u + W.q() + c));
     const double goal =
         1e-3 * run_.monitor.energy_of_q() * std::max(run_.monitor.tolerance(), 1e-2 * before);
-    const auto report = polisher_->solve(
-        goal, [&](int steps) { return run_.monitor.stop_requested(iteration_ + steps); });
+    const auto report = polisher_->solve(goal, [&](int steps) {
+      return steps >= most_steps || run_.monitor.stop_requested(iteration_ + steps);
+    });
     iteration_ += std::max(1, report.iterations);
     run_.factorizations += report.iterations;
     ++run_.outer_iterations;
-    if (report.stopped) return true;
+    if (report.stopped && run_.monitor.stop_requested(iteration_)) return true;
     lambda = polisher_->lambda();
     W.apply(lambda, u);
     u += W.q();
@@ -261,15 +360,39 @@ bool InteriorPoint::polish(double shift) {
 }
 
 void InteriorPoint::solve_from_several_starts() {
-  for (const double mu : starts) {
-    place_cold(mu);
-    const Outcome outcome = iterate(short_steps_cold);
-    if (outcome == Outcome::stopped) return;
+  struct Start {
+    double mu;
+    bool careful;
+  };
+  // Exact friction, μ in units of a typical energy: the law is not monotone, and where Newton is led astray from one start, another works.
+  for (const Start start : {Start{1, false}, Start{10, false}, Start{10, true}, Start{1, true}}) {
+    careful_ = start.careful;
+    place_cold(start.mu);
+    if (iterate(short_steps_cold) == Outcome::stopped) return;
     if (run_.monitor.limit_reached(iteration_)) return;
-    if (!direct_) break;  // convex: one start is as good as another
+    if (!direct_) break;                             // convex: one start is as good as another
+    if (run_.monitor.best_residual() < near) break;  // degenerate, not astray
   }
   run_.monitor.set_status(Status::stalled);
   run_.message = "no further progress: rounding, or (exact friction) every start led astray";
+}
+
+// Proximal steps with De Saxcé's term frozen, each a cone program solved by Newton (prox_newton.cpp): from the best point if it is near, with a shift that
+// rounding does not reach; else, or if that stalls, as the solver `prox` begins, from the multipliers given.
+void InteriorPoint::rescue(const Vector& given) {
+  const auto ended = [this] {
+    return run_.monitor.status() != Status::stalled && run_.monitor.status() != Status::failed;
+  };
+  run_.x.resize(0);
+  run_.iterations = iteration_;
+  if (run_.monitor.best_residual() < near) {
+    run_.lambda = run_.monitor.best();
+    continue_with_proximal_steps(
+        run_, {.shift = rescue_shift, .smallest_shift = rescue_shift, .patience = 10});
+    if (ended()) return;
+  }
+  run_.lambda = given;
+  continue_with_proximal_steps(run_, {.patience = rescue_patience});
 }
 
 // Recipe 001 §2.4 [ADD]: s = μ‖u_T‖ of the last solution, until it stands still.
@@ -304,6 +427,7 @@ void InteriorPoint::loop_on_de_saxce() {
 
 void InteriorPoint::solve() {
   if (observe_start()) return;
+  const Vector given = run_.lambda;
   const bool warm =
       options_.warm_start != InteriorPointOptions::WarmStart::none && !run_.lambda.isZero(0);
   if (exact_ && !direct_) {
@@ -318,6 +442,7 @@ void InteriorPoint::solve() {
     if (!done && !run_.monitor.limit_reached(iteration_)) solve_from_several_starts();
   }
   run_.factorizations += system_.factorizations();
+  if (exact_ && options_.proximal_rescue && run_.monitor.status() == Status::stalled) rescue(given);
 }
 
 void interior_point(Run& run) {

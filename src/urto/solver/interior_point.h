@@ -6,7 +6,8 @@
 //   direct   part of every Newton step at u_T = û_T, smoothed over a width of √μ (after Acary, Armand, Nguyen and Shpakovych); the matrix is not symmetric
 //   loop     frozen, in an outer loop of cone programs, each started from the last
 // Degenerate contacts, λ and û both zero, approach their solution like √μ, which sliding contacts stop at 1e-16: rounding. There the last digits are the
-// work of one semi-smooth Newton step of the proximal point (proximal_subproblem.h), started from the interior point.
+// work of semi-smooth Newton steps of the proximal point (proximal_subproblem.h), started from the interior point; without cones, of a guess of the
+// active set. Where the direct treatment stalls, proximal steps with the term frozen go on (prox_newton.cpp).
 //
 // Cost: a sparse Cholesky factorisation of H + JᵀDJ an iteration (LU with the direct treatment of friction).
 // Sources: recipe 001 §2.7–2.8 with its corrections; Mehrotra 1992; Vandenberghe 2010.
@@ -36,21 +37,33 @@ class InteriorPoint {
   void place_warm();
   Outcome iterate(int short_steps_allowed);
   void solve_from_several_starts();
+  void guess_active_set();
+  bool finish_by_active_set();
+  void rescue(const Vector& given);
   void loop_on_de_saxce();
   bool observe();
-  bool polish(double shift);
+  const Vector& publish();
+  bool ripe(double residual, double finish_at);
+  bool finish();
+  bool polish(const Vector& from, double shift, int most_steps);
   bool is_infeasible();
   void least_squares(Vector& u);
 
   // interior_point_step.cpp: one iteration
+  struct Candidate {
+    BarrierPairs::Step affine = {}, step = {};
+    double affine_mu = 0, sigma = 0;
+  };
   bool step();
+  bool find_step(bool exact, Candidate& found);
+  void correct_centrality(bool exact, double mu, Candidate& found);
+  BarrierPairs::Step equalised(BarrierPairs::Step s) const;
   void residuals();
   bool newton_direction(bool exact, double keep);
   bool solve_linear(const Vector& r1, const Vector& r2);
   BarrierPairs::Step shortened(BarrierPairs::Step step, double mu);
   void advance(const BarrierPairs::Step& step);
-  void record(const BarrierPairs::Step& affine, double affine_mu, double sigma,
-              const BarrierPairs::Step& step);
+  void record(const Candidate& taken);
 
   Run& run_;
   const InteriorPointOptions& options_;
@@ -58,7 +71,8 @@ class InteriorPoint {
   const FreeRows* reduced_;
   int n_;
   bool exact_, direct_;
-  double energy_;  ///< root of a typical energy of a block: what everything is relative to
+  bool careful_ = false;  ///< a second start of exact friction: see step()
+  double energy_;         ///< root of a typical energy of a block: what everything is relative to
   BarrierPairs pairs_;
   InteriorPointSystem system_;
   CurvatureBlocks blocks_;
@@ -68,7 +82,9 @@ class InteriorPoint {
   Vector u_, y_, rd_,
       rp_;  ///< velocity J x + Eλ + b, that of the pairs, and the residuals of the two equations
   Vector r1_, r2_, dx_, dl_, kept_dx_, kept_dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
-  Vector weight_;  ///< of rp: to dimensionless velocities
+  std::vector<char> active_;  ///< λ̂ > ŷ, one iteration ago
+  std::vector<char> held_;    ///< rows whose multiplier is at a bound
+  Vector weight_;             ///< of rp: to dimensionless velocities
   int iteration_ = 0;
   double momentum_ = 0;  ///< as in the certificate
   double last_step_ = 1, eta_ = 1, linear_residual_ = 0;

@@ -34,6 +34,11 @@ struct InteriorPointOptions {
       0;  ///< fraction of the way to the boundary; 0: ours; negative: the source's adaptive formula
   int centrality_corrections =
       2;  ///< at most, by Gondzio, each one more substitution; without cones only
+  /// The last digits by the active set: a Newton step on the complementarity itself, where the pairs tell which side is zero. Off: the
+  /// interior point alone, which then shares no step with any other solver.
+  bool newton_finish = true;
+  /// Exact friction: what the treatment above leaves is gone on with by proximal steps, as in `prox`.
+  bool proximal_rescue = true;
   bool shorten_full_steps =
       false;  ///< η·min{1, ratio}, as the source's code, instead of min{1, η·ratio}
   bool predictor_only = false;  ///< no corrector (recipe 001 §2.7.12)

@@ -12,6 +12,9 @@ constexpr double eta_scalar = 0.9999, eta_cone = 0.99;
 // Width of the smoothing of ‖u_T‖ over √μ. Without it Newton cycles about sticking contacts that are about to slide: the pyramids and walls of the published
 // problems stop at 1e-4 instead of 1e-7. With 1, some piles do not start.
 constexpr double smoothing = 0.1;
+// Careful steps of exact friction: shorter ones are replaced, and μ is kept above so much of the residual, which frozen steps do not take down with it.
+constexpr double blocked = 0.1;
+constexpr double balance = 0.1;
 
 }  // namespace
 
@@ -87,53 +90,74 @@ BarrierPairs::Step InteriorPoint::shortened(BarrierPairs::Step step, double mu) 
   return {shorten(step.primal), shorten(step.dual)};
 }
 
-bool InteriorPoint::step() {
+BarrierPairs::Step InteriorPoint::equalised(BarrierPairs::Step s) const {
   using Steps = InteriorPointOptions::Steps;
-  const bool common =
-      options_.steps == Steps::common || (options_.steps == Steps::automatic && pairs_.has_cones());
-  const auto equalised = [common](BarrierPairs::Step s) {
-    if (common) s.primal = s.dual = std::min(s.primal, s.dual);
-    return s;
-  };
-  linear_residual_ = 0;
-  pairs_.scale(direct_, blocks_);
-  if (!system_.factorize(blocks_, !direct_)) return false;
-  pairs_.predictor_target();
-  if (!newton_direction(direct_, 1)) return false;
-  const double mu = pairs_.mu();
-  const BarrierPairs::Step affine = equalised(pairs_.max_step(options_.step_length, 1));
-  const double affine_mu = pairs_.mu_after(affine);
-  double sigma = 0;
-  BarrierPairs::Step step;
-  if (pairs_.degree() > 0 && !options_.predictor_only) {
-    sigma = std::pow(std::clamp(affine_mu / mu, 0.0, 1.0), 3);
-    pairs_.corrector_target(sigma * mu, true);
-    if (!newton_direction(direct_, options_.damp_residuals ? 1 - sigma : 1)) return false;
+  if (options_.steps == Steps::common ||
+      (options_.steps == Steps::automatic && pairs_.has_cones())) {
+    s.primal = s.dual = std::min(s.primal, s.dual);
   }
-  if (pairs_.degree() > 0)
-    step = equalised(shortened(pairs_.max_step(options_.step_length, 1e300), mu));
-  for (int k = 0; k < options_.centrality_corrections && !pairs_.has_cones(); ++k) {
-    // Gondzio 1996: one more substitution for a longer step.
+  return s;
+}
+
+bool InteriorPoint::step() {
+  linear_residual_ = 0;
+  Candidate found;
+  if (!find_step(direct_, found)) return false;
+  // The law is not monotone: its Newton matrix may be singular on the way, and steps of 1e-5 follow. With De Saxcé's term frozen in the matrix (not
+  // in the residual) it is that of a convex program, whose steps are long.
+  if (careful_ && direct_ && found.step.primal < blocked && !find_step(false, found)) return false;
+  advance(found.step);
+  record(found);
+  return true;
+}
+
+bool InteriorPoint::find_step(bool exact, Candidate& found) {
+  pairs_.scale(exact, blocks_);
+  if (!system_.factorize(blocks_, !exact)) return false;
+  pairs_.predictor_target();
+  if (!newton_direction(exact, 1)) return false;
+  const double mu = pairs_.mu();
+  found = {.affine = equalised(pairs_.max_step(options_.step_length, 1))};
+  found.affine_mu = pairs_.mu_after(found.affine);
+  if (pairs_.degree() == 0) return true;
+  if (!options_.predictor_only) {
+    found.sigma = std::pow(std::clamp(found.affine_mu / mu, 0.0, 1.0), 3);
+    if (careful_) {
+      const double off = primal_norm_ / std::sqrt(pairs_.degree());
+      found.sigma = std::max(found.sigma, std::min(1.0, balance * off / mu));
+    }
+    pairs_.corrector_target(found.sigma * mu, true);
+    if (!newton_direction(exact, options_.damp_residuals ? 1 - found.sigma : 1)) return false;
+  }
+  found.step = equalised(shortened(pairs_.max_step(options_.step_length, 1e300), mu));
+  if (!pairs_.has_cones()) correct_centrality(exact, mu, found);
+  return true;
+}
+
+// Gondzio 1996: more substitutions for a longer step.
+void InteriorPoint::correct_centrality(bool exact, double mu, Candidate& found) {
+  BarrierPairs::Step& step = found.step;
+  for (int k = 0; k < options_.centrality_corrections; ++k) {
     const BarrierPairs::Step trial{std::min(1.0, step.primal + 0.3),
                                    std::min(1.0, step.dual + 0.3)};
-    if (std::min(step.primal, step.dual) > 0.9 || !pairs_.centrality_target(trial, sigma * mu))
-      break;
+    if (std::min(step.primal, step.dual) > 0.9 ||
+        !pairs_.centrality_target(trial, found.sigma * mu)) {
+      return;
+    }
     kept_dx_ = dx_;
     kept_dl_ = dl_;
-    if (!newton_direction(direct_, options_.damp_residuals ? 1 - sigma : 1)) return false;
+    const bool solved = newton_direction(exact, options_.damp_residuals ? 1 - found.sigma : 1);
     const BarrierPairs::Step longer =
-        equalised(shortened(pairs_.max_step(options_.step_length, 1e300), mu));
+        solved ? equalised(shortened(pairs_.max_step(options_.step_length, 1e300), mu))
+               : BarrierPairs::Step{0, 0};
     if (longer.primal + longer.dual < step.primal + step.dual + 0.02) {
       dx_ = kept_dx_;
       dl_ = kept_dl_;
-      pairs_.undo_direction();
-      break;
+      if (solved) pairs_.undo_direction();
+      return;
     }
     step = longer;
   }
-  advance(step);
-  record(affine, affine_mu, sigma, step);
-  return true;
 }
 
 void InteriorPoint::advance(const BarrierPairs::Step& step) {
@@ -163,21 +187,21 @@ void InteriorPoint::advance(const BarrierPairs::Step& step) {
   rd_ = r1_;
 }
 
-void InteriorPoint::record(const BarrierPairs::Step& affine, double affine_mu, double sigma,
-                           const BarrierPairs::Step& step) {
+void InteriorPoint::record(const Candidate& taken) {
   if (!run_.options.record_history) return;
-  run_.interior_point_log.push_back({.iteration = iteration_,
-                                     .predictor_step = std::min(affine.primal, affine.dual),
-                                     .predictor_mu = affine_mu,
-                                     .sigma = sigma,
-                                     .eta = eta_,
-                                     .primal_step = step.primal,
-                                     .dual_step = step.dual,
-                                     .mu = pairs_.mu(),
-                                     .dual_residual = dual_norm_,
-                                     .joint_residual = joint_norm_,
-                                     .primal_residual = primal_norm_,
-                                     .linear_residual = linear_residual_});
+  run_.interior_point_log.push_back(
+      {.iteration = iteration_,
+       .predictor_step = std::min(taken.affine.primal, taken.affine.dual),
+       .predictor_mu = taken.affine_mu,
+       .sigma = taken.sigma,
+       .eta = eta_,
+       .primal_step = taken.step.primal,
+       .dual_step = taken.step.dual,
+       .mu = pairs_.mu(),
+       .dual_residual = dual_norm_,
+       .joint_residual = joint_norm_,
+       .primal_residual = primal_norm_,
+       .linear_residual = linear_residual_});
 }
 
 }  // namespace urto

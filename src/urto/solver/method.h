@@ -52,6 +52,14 @@ void spg(Run& run);
 void apgd(Run& run);
 void admm(Run& run);
 void prox_newton(Run& run);
+/// The same, as the last resort of another method: a first shift that suits the start, and an end where nothing is gained.
+struct ProximalStart {
+  double shift = 0.1;
+  double smallest_shift = 0;  ///< none smaller than this, whatever the tolerance allows
+  int patience =
+      std::numeric_limits<int>::max();  ///< steps in which the residual must fall by a tenth
+};
+void continue_with_proximal_steps(Run& run, const ProximalStart& start);
 void interior_point(Run& run);
 void minres(Run& run);
 void conjugate_gradient(Run& run);

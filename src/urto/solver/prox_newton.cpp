@@ -95,8 +95,9 @@ class PolishSchedule {
 
 class ProximalPoint {
  public:
-  explicit ProximalPoint(Run& run)
+  ProximalPoint(Run& run, const ProximalStart& start)
       : run_(run),
+        start_(start),
         W_(run.W),
         exact_(run.options.friction == Friction::exact && W_.K().has_friction()),
         convex_(W_, Friction::convex),
@@ -108,12 +109,24 @@ class ProximalPoint {
   }
 
   void solve() {
-    double sigma = shift_start;
-    const double smallest = smallest_shift(run_.options.tolerance, exact_);
+    double sigma = start_.shift;
+    const double smallest =
+        std::max(start_.smallest_shift, smallest_shift(run_.options.tolerance, exact_));
+    double best = std::numeric_limits<double>::infinity();
+    int best_at = run_.outer_iterations;
     ShiftControl control(smallest, exact_);
     PolishSchedule polishing;
     while (!measure()) {
       const double residual = run_.monitor.last_residual();
+      if (residual < 0.9 * best) {
+        best = residual;
+        best_at = run_.outer_iterations;
+      }
+      if (run_.outer_iterations - best_at > start_.patience) {
+        run_.monitor.set_status(Status::stalled);
+        run_.message = "no further progress by proximal steps";
+        return;
+      }
       if (exact_ && polishing.due(run_.outer_iterations, residual)) {
         const bool success = polish(residual);
         if (stopped_) return;
@@ -199,6 +212,7 @@ class ProximalPoint {
   }
 
   Run& run_;
+  const ProximalStart start_;
   Delassus& W_;
   bool exact_;
   bool stopped_ = false;  ///< by the clock or the caller, inside a subproblem
@@ -210,7 +224,11 @@ class ProximalPoint {
 }  // namespace
 
 void prox_newton(Run& run) {
-  ProximalPoint(run).solve();
+  ProximalPoint(run, {.shift = shift_start}).solve();
+}
+
+void continue_with_proximal_steps(Run& run, const ProximalStart& start) {
+  ProximalPoint(run, start).solve();
 }
 
 }  // namespace urto
