@@ -44,7 +44,7 @@ InteriorPoint::InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced)
       direct_(exact_ && options_.coulomb == InteriorPointOptions::Coulomb::direct),
       energy_(run.monitor.energy_of_q() / std::sqrt(std::max(1, W.blocks()))),
       pairs_(W, energy_),
-      system_(W),
+      system_(W, options_.linear_path),
       blocks_(W.K()),
       x_(Vector::Zero(n_)),
       lambda_(Vector::Zero(W.rows())),
@@ -317,7 +317,8 @@ void InteriorPoint::solve() {
     }
     if (!done && !run_.monitor.limit_reached(iteration_)) solve_from_several_starts();
   }
-  run_.factorizations += system_.factorizations();
+  run_.factorizations += system_.counters().all_factorizations();
+  run_.linear += system_.counters();
 }
 
 void interior_point(Run& run) {
