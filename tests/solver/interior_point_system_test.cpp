@@ -171,7 +171,7 @@ TEST(InteriorPointSystem, SizeAndStructureChooseThePath) {
   EXPECT_EQ(path_of(coupled), LinearPath::augmented);
 }
 
-/// Three joints in a row between two bodies, two of them the same: no pivot order without pivoting survives an exact zero.
+// Every joint of a chain twice, without a shift: half of the rows are null pivots.
 TEST(InteriorPointSystem, SafePathFindsTheNullPivotsOfDoubledJoints) {
   if (!PivotingFactor::is_available()) GTEST_SKIP() << "built without MUMPS";
   const StepProblem p = doubled(chain({.links = 3}));
@@ -187,7 +187,7 @@ TEST(InteriorPointSystem, SafePathFindsTheNullPivotsOfDoubledJoints) {
   EXPECT_LT(system.counters().backward_error, 1e-12);
 }
 
-/// Joints of two bodies of 1 and 10¹⁴ kg, nearly parallel: condensing squares what little is left, and no shift is small enough.
+// Three nearly parallel joints between bodies of 1 and 10¹⁴ kg: condensing squares what little is left, and the shift of joints is larger than it.
 TEST(InteriorPointSystem, SafePathIsTakenWhereTheOthersMissTheirResidual) {
   if (!PivotingFactor::is_available()) GTEST_SKIP() << "built without MUMPS";
   StepProblem p;
