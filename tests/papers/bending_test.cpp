@@ -2,6 +2,7 @@
 // problem, and how much larger its steps may be than those of contact by penalty on the same scene.
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "urto/io/scene.h"
@@ -18,15 +19,14 @@ struct Motion {
   std::vector<Vector> at;
   long missed = 0;
   double worst_residual = 0;
-  bool hard_contact = true;
   bool coupled = false;  ///< H has blocks between bodies
 };
 
 Scene bending(int nx, int ny, int nz) {
-  const std::vector<std::string> size{"parameters.nx=" + std::to_string(nx),
-                                      "parameters.ny=" + std::to_string(ny),
-                                      "parameters.nz=" + std::to_string(nz), "watch=[]"};
-  return load_scene(std::string(URTO_SCENES_DIR) + "/bending.json", size);
+  const std::vector<std::string> size{fmt::format("parameters.nx={}", nx),
+                                      fmt::format("parameters.ny={}", ny),
+                                      fmt::format("parameters.nz={}", nz), "watch=[]"};
+  return load_scene(URTO_SCENES_DIR "/bending.json", size);
 }
 
 Motion run(const Scene& scene, int steps_a_frame, bool penalty) {
@@ -40,7 +40,6 @@ Motion run(const Scene& scene, int steps_a_frame, bool penalty) {
   Simulation simulation(scene.model, options);
   simulation.start();
   Motion motion;
-  motion.hard_contact = !penalty;
   for (int step = 1; simulation.advance(); ++step) {
     if (!simulation.state().q.allFinite()) break;
     if (step % steps_a_frame != 0) continue;

@@ -171,20 +171,36 @@ TEST(InteriorPointSystem, SizeAndStructureChooseThePath) {
   EXPECT_EQ(path_of(coupled), LinearPath::augmented);
 }
 
-// Every joint of a chain twice, without a shift: half of the rows are null pivots.
-TEST(InteriorPointSystem, SafePathFindsTheNullPivotsOfDoubledJoints) {
+// Every joint of a chain twice, [H Jᵀ; J 0] without a shift: half of the rows are null pivots, the others as many negative ones.
+TEST(InteriorPointSystem, PivotingFindsTheNullPivotsOfDoubledJoints) {
   if (!PivotingFactor::is_available()) GTEST_SKIP() << "built without MUMPS";
   const StepProblem p = doubled(chain({.links = 3}));
-  Delassus W(p);
+  const SparseMatrix H = to_sparse(std::get<BlockDiagonal>(p.H));
+  const SparseMatrix J = to_sparse(p.J);
+  const int n = p.dofs();
+  std::vector<Eigen::Triplet<double>> lower;
+  for (int c = 0; c < n; ++c) {
+    for (SparseMatrix::InnerIterator it(H, c); it; ++it) {
+      if (it.row() >= c) lower.emplace_back(it.row(), c, it.value());
+    }
+    for (SparseMatrix::InnerIterator it(J, c); it; ++it)
+      lower.emplace_back(n + it.row(), c, it.value());
+  }
+  SparseMatrix A(n + p.rows(), n + p.rows());
+  A.setFromTriplets(lower.begin(), lower.end());
+  PivotingFactor factor(PivotingFactor::Symmetry::symmetric);
+  ASSERT_TRUE(factor.analyze(A));
+  ASSERT_TRUE(factor.factorize(A, PivotingFactor::NullPivots::taken));
+  EXPECT_EQ(factor.null_pivots(), p.rows() / 2);
+  EXPECT_EQ(factor.negative_pivots(), p.rows() / 2);
   Random random(5);
-  const CurvatureBlocks blocks(p.K);
-  InteriorPointSystem system(W, LinearPath::pivoting);
-  ASSERT_TRUE(system.factorize(blocks, true));
-  Vector r2, dx, dl;
-  multiply(p.J, random.vector(p.dofs()), r2);
-  EXPECT_LT(system.solve(random.vector(p.dofs()), r2, dx, dl), 1e-11);
-  EXPECT_EQ(system.counters().null_pivots, p.rows() / 2);
-  EXPECT_LT(system.counters().backward_error, 1e-12);
+  const Vector wanted = random.vector(n + p.rows());
+  const Vector rhs = A.selfadjointView<Eigen::Lower>() * wanted;
+  Vector x;
+  ASSERT_TRUE(factor.solve(rhs, x));
+  EXPECT_LT((A.selfadjointView<Eigen::Lower>() * x - rhs).norm(), 1e-12 * rhs.norm());
+  EXPECT_LT((x.head(n) - wanted.head(n)).norm(), 1e-11) << "motion is unique, forces are not";
+  EXPECT_LT(factor.backward_error(), 1e-13);
 }
 
 // Three nearly parallel joints between bodies of 1 and 10¹⁴ kg: condensing squares what little is left, and the shift of joints is larger than it.

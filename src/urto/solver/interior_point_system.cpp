@@ -111,8 +111,7 @@ bool InteriorPointSystem::take_next_path() {
 
 double InteriorPointSystem::shift(int i) const {
   const bool joint = W_.K().sets[i].kind == SetKind::free;
-  const bool plain = regularisation_ == 1;
-  if (plain && (path_ == LinearPath::pivoting || (!joint && n_ > 0))) return 0;
+  if (!joint && regularisation_ == 1 && n_ > 0) return 0;
   const double contact = n_ == 0 ? shift_of_local_contacts : shift_of_contacts;
   return regularisation_ * (joint ? shift_of_joints : contact) * W_.mean_diagonal(i);
 }
@@ -281,7 +280,11 @@ bool InteriorPointSystem::factorize_sparse() {
   const Timer timer(counters_.factorization_seconds);
   SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
   if (path_ == LinearPath::pivoting) {
-    if (!form.pivoting->factorize(form.matrix)) return false;
+    using NullPivots = PivotingFactor::NullPivots;
+    if (!form.pivoting->factorize(form.matrix, NullPivots::kept) &&
+        !form.pivoting->factorize(form.matrix, NullPivots::taken)) {
+      return false;
+    }
     const int nulls = form.pivoting->null_pivots();
     counters_.null_pivots = std::max(counters_.null_pivots, nulls);
     if (!symmetric_ || n_ == 0) return true;

@@ -8,7 +8,7 @@
 //   condensed   H + Jᵀ(E + T)⁻¹J, positive definite, sparse Cholesky: with a mass matrix and a compliance that stays inside its blocks
 //   local       E + T, Cholesky: no mass matrix, W given as E
 //   augmented   [H Jᵀ; J −(E + T)], quasi-definite, LDLᵀ without pivoting: any compliance; also where the condensed form loses too many digits
-//   pivoting    augmented or local form, MUMPS: pivots for accuracy, null pivots instead of a shift; the safe path
+//   pivoting    augmented or local form, MUMPS: pivots for accuracy, null pivots of singular matrices; the safe path
 // A T that is not symmetric (the direct treatment of Coulomb friction) is factorised by LU in the same forms.
 //
 // Static regularisation: δ_i = δ tr(W_ii)/d is added to T, so that redundant joints and contacts leave the matrix regular; refinement on the
