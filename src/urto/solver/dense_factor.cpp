@@ -24,4 +24,24 @@ void DenseFactor::solve(const Vector& rhs, Vector& x) const {
   }
 }
 
+bool FullPivotFactor::factorize(const SparseMatrix& A, Storage storage, const Vector& scale) {
+  scale_ = scale;
+  dense_.setZero(A.rows(), A.cols());
+  for (int c = 0; c < A.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(A, c); it; ++it) {
+      const double value = scale[it.row()] * it.value() * scale[c];
+      dense_(it.row(), c) = value;
+      if (storage == Storage::lower) dense_(c, it.row()) = value;
+    }
+  }
+  if (!dense_.allFinite()) return false;
+  lu_.setThreshold(0);
+  lu_.compute(dense_);
+  return true;
+}
+
+void FullPivotFactor::solve(const Vector& rhs, Vector& x) const {
+  x = scale_.cwiseProduct(lu_.solve(scale_.cwiseProduct(rhs)));
+}
+
 }  // namespace urto

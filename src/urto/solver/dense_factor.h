@@ -24,4 +24,20 @@ class DenseFactor {
   Eigen::PartialPivLU<Matrix> lu_;
 };
 
+/// LU with full pivoting: the safe path of small systems, where MUMPS costs forty times as much. Every matrix has it; what belongs to pivots that are exactly
+/// zero gets no part in the solution.
+class FullPivotFactor {
+ public:
+  enum class Storage { lower, all };
+  /// Factorises diag(scale) A diag(scale), A given by its lower triangle or all of it. False if it is not finite.
+  bool factorize(const SparseMatrix& A, Storage storage, const Vector& scale);
+  void solve(const Vector& rhs, Vector& x) const;
+  int null_pivots() const { return static_cast<int>(lu_.dimensionOfKernel()); }
+
+ private:
+  Vector scale_;
+  Matrix dense_;
+  Eigen::FullPivLU<Matrix> lu_;
+};
+
 }  // namespace urto

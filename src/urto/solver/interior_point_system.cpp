@@ -20,6 +20,7 @@ constexpr double shift_growth = 100;
 constexpr int tries = 6;  // paths and shifts after the first
 
 constexpr int largest_dense = 60;  // rows
+constexpr int largest_full = 150;  // rows and columns, for full pivoting
 
 constexpr int refinement_limit = 8;
 constexpr double refined = 1e-13;
@@ -90,11 +91,15 @@ InteriorPointSystem::InteriorPointSystem(Delassus& W, std::optional<LinearPath> 
 
 LinearPath InteriorPointSystem::first_path(std::optional<LinearPath> wanted) const {
   const bool dense = wanted ? *wanted == LinearPath::dense : (n_ > 0 ? n_ : m_) <= largest_dense;
-  if (wanted == LinearPath::pivoting && PivotingFactor::is_available()) return LinearPath::pivoting;
+  if (wanted == LinearPath::pivoting && can_pivot()) return LinearPath::pivoting;
   if (n_ == 0) return dense ? LinearPath::dense : LinearPath::local;
   const bool augmented = wanted == LinearPath::augmented || wanted == LinearPath::pivoting;
   if (augmented || !block_compliance_) return LinearPath::augmented;
   return dense ? LinearPath::dense : LinearPath::condensed;
+}
+
+bool InteriorPointSystem::is_small() const {
+  return n_ + m_ <= largest_full;
 }
 
 // Kept for the rest of the solve: conditioning gets worse, not better.
@@ -104,14 +109,15 @@ bool InteriorPointSystem::take_next_path() {
     path_ = LinearPath::augmented;
     return true;
   }
-  if (!PivotingFactor::is_available()) return false;
+  if (!can_pivot()) return false;
   path_ = LinearPath::pivoting;
+  regularisation_ = 0;
   return true;
 }
 
 double InteriorPointSystem::shift(int i) const {
   const bool joint = W_.K().sets[i].kind == SetKind::free;
-  if (!joint && regularisation_ == 1 && n_ > 0) return 0;
+  if (!joint && regularisation_ <= 1 && n_ > 0) return 0;
   const double contact = n_ == 0 ? shift_of_local_contacts : shift_of_contacts;
   return regularisation_ * (joint ? shift_of_joints : contact) * W_.mean_diagonal(i);
 }
@@ -119,7 +125,7 @@ double InteriorPointSystem::shift(int i) const {
 bool InteriorPointSystem::factorize(const CurvatureBlocks& blocks, bool symmetric) {
   blocks_ = &blocks;
   symmetric_ = symmetric;
-  regularisation_ = 1;
+  regularisation_ = path_ == LinearPath::pivoting ? 0 : 1;  // pivots do without, if they can
   refinements_ = 0;
   return factorize_once() || strengthen();
 }
@@ -128,7 +134,7 @@ bool InteriorPointSystem::strengthen() {
   for (int attempt = 0; attempt < tries; ++attempt) {
     if (!take_next_path()) {
       if (regularisation_ >= 1e8) return false;
-      regularisation_ *= shift_growth;
+      regularisation_ = regularisation_ == 0 ? 1 : shift_growth * regularisation_;
     }
     ++counters_.strengthened;
     if (factorize_once()) return true;
@@ -233,10 +239,17 @@ void InteriorPointSystem::build_pattern() {
 // Orders the pattern, the first time that a path needs it; the matrix is filled.
 void InteriorPointSystem::build_kernel() {
   SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
-  if (path_ == LinearPath::pivoting ? form.pivoting != nullptr : form.analysed) return;
+  const bool pivoting = path_ == LinearPath::pivoting;
+  if (pivoting ? form.pivoting || form.full_pivoting : form.analysed) return;
   const Timer timer(counters_.analysis_seconds);
   ++counters_.analyses;
-  if (path_ == LinearPath::pivoting) {
+  if (pivoting && is_small()) {
+    form.full_pivoting = std::make_unique<FullPivotFactor>();
+    scale_ = Vector::Ones(n_ + m_);
+    if (n_ > 0) scale_ << weight1_, weight2_;
+    return;
+  }
+  if (pivoting) {
     using Symmetry = PivotingFactor::Symmetry;
     form.pivoting =
         std::make_unique<PivotingFactor>(symmetric_ ? Symmetry::symmetric : Symmetry::general);
@@ -273,24 +286,35 @@ void InteriorPointSystem::fill_sparse() {
   }
 }
 
+bool InteriorPointSystem::factorize_pivoting(SparseForm& form) {
+  if (form.full_pivoting) {
+    using Storage = FullPivotFactor::Storage;
+    if (!form.full_pivoting->factorize(form.matrix, symmetric_ ? Storage::lower : Storage::all,
+                                       scale_)) {
+      return false;
+    }
+    counters_.null_pivots = std::max(counters_.null_pivots, form.full_pivoting->null_pivots());
+    return true;
+  }
+  using NullPivots = PivotingFactor::NullPivots;
+  if (!form.pivoting->factorize(form.matrix, NullPivots::kept) &&
+      !form.pivoting->factorize(form.matrix, NullPivots::taken)) {
+    return false;
+  }
+  const int nulls = form.pivoting->null_pivots();
+  counters_.null_pivots = std::max(counters_.null_pivots, nulls);
+  if (!symmetric_ || n_ == 0) return true;
+  const int negative = form.pivoting->negative_pivots();
+  return negative <= m_ && negative + nulls >= m_;
+}
+
 bool InteriorPointSystem::factorize_sparse() {
   build_pattern();
   fill_sparse();
   build_kernel();
   const Timer timer(counters_.factorization_seconds);
   SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
-  if (path_ == LinearPath::pivoting) {
-    using NullPivots = PivotingFactor::NullPivots;
-    if (!form.pivoting->factorize(form.matrix, NullPivots::kept) &&
-        !form.pivoting->factorize(form.matrix, NullPivots::taken)) {
-      return false;
-    }
-    const int nulls = form.pivoting->null_pivots();
-    counters_.null_pivots = std::max(counters_.null_pivots, nulls);
-    if (!symmetric_ || n_ == 0) return true;
-    const int negative = form.pivoting->negative_pivots();
-    return negative <= m_ && negative + nulls >= m_;
-  }
+  if (path_ == LinearPath::pivoting) return factorize_pivoting(form);
   if (path_ == LinearPath::dense) return dense_[symmetric_ ? 0 : 1]->factorize(form.matrix);
   if (!symmetric_) {
     lu_.factorize(form.matrix);
@@ -307,6 +331,10 @@ bool InteriorPointSystem::factorize_sparse() {
 // full_ → solved_
 bool InteriorPointSystem::solve_sparse() {
   SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
+  if (path_ == LinearPath::pivoting && form.full_pivoting) {
+    form.full_pivoting->solve(full_, solved_);
+    return true;
+  }
   if (path_ == LinearPath::pivoting) {
     const bool solved = form.pivoting->solve(full_, solved_);
     counters_.backward_error = std::max(counters_.backward_error, form.pivoting->backward_error());

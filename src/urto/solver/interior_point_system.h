@@ -8,7 +8,7 @@
 //   condensed   H + Jᵀ(E + T)⁻¹J, positive definite, sparse Cholesky: with a mass matrix and a compliance that stays inside its blocks
 //   local       E + T, Cholesky: no mass matrix, W given as E
 //   augmented   [H Jᵀ; J −(E + T)], quasi-definite, LDLᵀ without pivoting: any compliance; also where the condensed form loses too many digits
-//   pivoting    augmented or local form, MUMPS: pivots for accuracy, null pivots of singular matrices; the safe path
+//   pivoting    augmented or local form, pivots for accuracy: MUMPS, or full pivoting where it is small; the safe path
 // A T that is not symmetric (the direct treatment of Coulomb friction) is factorised by LU in the same forms.
 //
 // Static regularisation: δ_i = δ tr(W_ii)/d is added to T, so that redundant joints and contacts leave the matrix regular; refinement on the
@@ -40,7 +40,7 @@ class InteriorPointSystem {
  public:
   static constexpr double residual_limit = 1e-6;  ///< of `solve`; recipe 001 §2.7.13
 
-  /// `wanted` is kept to, where the problem allows it and MUMPS is there if it has to be; else the path is chosen and changed as need be.
+  /// `wanted` is kept to, where the problem allows it (large ones with pivoting need MUMPS); else the path is chosen and changed as need be.
   explicit InteriorPointSystem(Delassus& W, std::optional<LinearPath> wanted = {});
 
   /// False if no path led to a factor.
@@ -55,8 +55,21 @@ class InteriorPointSystem {
   const LinearCounters& counters() const { return counters_; }
 
  private:
+  // The augmented or local matrix and its factors: lower triangle for the symmetric factors, all of it for LU.
+  struct SparseForm {
+    SparseMatrix matrix;
+    std::vector<double> base;  ///< values without T
+    std::vector<int>
+        position;  ///< of every entry of every block of T; −1 above the diagonal of a lower triangle
+    bool analysed = false;  ///< by the kernel without pivoting
+    std::unique_ptr<PivotingFactor> pivoting = {};
+    std::unique_ptr<FullPivotFactor> full_pivoting = {};
+  };
+
   LinearPath first_path(std::optional<LinearPath> wanted) const;
   bool take_next_path();
+  bool is_small() const;  ///< enough for full pivoting
+  bool can_pivot() const { return is_small() || PivotingFactor::is_available(); }
   bool is_condensed() const {
     return n_ > 0 && (path_ == LinearPath::dense || path_ == LinearPath::condensed);
   }
@@ -67,20 +80,11 @@ class InteriorPointSystem {
   void build_kernel();
   void fill_sparse();
   bool factorize_sparse();
+  bool factorize_pivoting(SparseForm& form);
   bool solve_sparse();
   void substitute(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda);
   double residual(const Vector& r1, const Vector& r2, const Vector& dx, const Vector& dlambda);
   double shift(int block) const;
-
-  // The augmented or local matrix and its factors: lower triangle for the symmetric factors, all of it for LU.
-  struct SparseForm {
-    SparseMatrix matrix;
-    std::vector<double> base;  ///< values without T
-    std::vector<int>
-        position;  ///< of every entry of every block of T; −1 above the diagonal of a lower triangle
-    bool analysed = false;  ///< by the kernel without pivoting
-    std::unique_ptr<PivotingFactor> pivoting = {};
-  };
 
   Delassus& W_;
   int n_, m_;
@@ -99,6 +103,7 @@ class InteriorPointSystem {
   SpdFactor cholesky_;
   Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower> ldlt_;
   Eigen::SparseLU<SparseMatrix> lu_;
+  Vector scale_;              ///< of rows and columns for full pivoting
   Vector weight1_, weight2_;  ///< 1/√H_jj, 1/√(tr W_ii/d)
   Vector rho1_, rho2_, part_, work1_, work2_, ddx_, ddl_, kept_dx_, kept_dl_, remainder1_,
       remainder2_, full_, solved_;

@@ -13,7 +13,7 @@ enum class LinearPath : std::uint8_t {
   condensed,  ///< H + JᵀT⁻¹J, sparse Cholesky
   local,      ///< W + T, sparse Cholesky
   augmented,  ///< [H Jᵀ; J −T], LDLᵀ without pivoting
-  pivoting,   ///< augmented or local, MUMPS: pivots for accuracy, null pivots detected
+  pivoting,   ///< augmented or local, pivots for accuracy: MUMPS, or full pivoting where small
 };
 inline constexpr int linear_paths = 5;
 std::string_view to_string(LinearPath path);
