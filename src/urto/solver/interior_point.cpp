@@ -14,7 +14,9 @@ constexpr int short_steps_cold = 6;
 constexpr int short_steps_warm = 2;
 constexpr int patience = 15;  // iterations without a better certificate
 constexpr int patience_convex =
-    30;                           // heavy spheres on light ones: the multipliers have to grow first
+    30;  // heavy spheres on light ones: the multipliers have to grow first
+constexpr int patience_pivoting =
+    3;  // the safe path is taken where rounding rules, and is dear: what it does not gain at once it never does
 constexpr int long_enough = 100;  // iterations of one start with exact friction
 // Cold starts of exact friction, as μ in units of a typical energy: the law is not monotone, and where Newton is led astray from one, another works.
 constexpr double starts[] = {1, 10, 100, 1e3, 0.1};
@@ -204,7 +206,10 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
       best = residual;
       best_at = iteration_;
     }
-    const bool tired = iteration_ - best_at > (exact_ ? patience : patience_convex) ||
+    const int waited = iteration_ - best_at;
+    const bool tired = waited > (exact_ ? patience : patience_convex) ||
+                       (system_.path() == LinearPath::pivoting && residual < polish_at_end &&
+                        waited > patience_pivoting) ||
                        (direct_ && iteration_ - first > long_enough && residual > polish_below);
     if (tired || short_steps > short_steps_allowed || !step()) {
       for (const double factor : {1.0, 1e2, 1e4}) {
