@@ -18,8 +18,8 @@ namespace {
 using namespace urto::app;
 
 std::string version_text() {
-  return fmt::format("urto {}\nEigen {}.{}.{}\nCHOLMOD {}\nMUMPS {}", urto::version, EIGEN_WORLD_VERSION,
-                     EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION,
+  return fmt::format("urto {}\nEigen {}.{}.{}\nCHOLMOD {}\nMUMPS {}", urto::version,
+                     EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION,
                      urto::SpdFactor::has_cholmod() ? "yes" : "no (Eigen's Cholesky instead)",
                      urto::PivotingFactor::is_available() ? "yes" : "no");
 }
