@@ -73,10 +73,12 @@ TEST_F(Command, ShowsVersionAndHelp) {
   EXPECT_TRUE(says(version.out, "urto "));
   EXPECT_TRUE(says(version.out, "Eigen"));
   EXPECT_TRUE(says(version.out, "CHOLMOD"));
+  EXPECT_TRUE(says(version.out, "MUMPS"));
   const Output help = run("solve --help");
   EXPECT_EQ(help.code, 0);
-  for (const char* option : {"--solver", "--tol", "--max-iterations", "--time-limit", "--friction",
-                             "--threads", "--json", "--history", "--output", "--list-solvers"}) {
+  for (const char* option :
+       {"--solver", "--tol", "--max-iterations", "--time-limit", "--friction", "--threads",
+        "--json", "--history", "--output", "--verbose", "--cvxopt", "--list-solvers"}) {
     EXPECT_TRUE(says(help.out, option));
   }
   EXPECT_EQ(run("").code, 2);
@@ -137,6 +139,8 @@ TEST_F(Command, BadOptionsExitWith2AndSuggest) {
   check("solve slide.hdf5 --format xml", "xml");
   check("solve slide.hdf5 --history no/such/folder/h.csv", "--history");
   check("solve slide.hdf5 -o slide.hdf5", "-o");
+  check("solve slide.hdf5 --cvxopt slide.hdf5", "--cvxopt");
+  check("solve slide.hdf5 --verbose --quiet", "--verbose");
   check("solve", "no problem file");
   check("sovle slide.hdf5", "did you mean 'solve'?");
   check("generate box-stak -o x.hdf5", "did you mean 'box-stack'?");
@@ -212,6 +216,107 @@ TEST_F(Command, JsonHoldsTheWholeCertificate) {
   }
   EXPECT_FALSE(step.at("history").empty());
   EXPECT_EQ(json.at("results")[1].at("kind"), "complementarity");
+}
+
+// Recipe 001 checklist 70, 71, 73: every iteration, counters, timers.
+TEST_F(Command, VerboseShowsEveryIterationOfTheInteriorPoint) {
+  const Output o = run("solve stack.hdf5 --solver ipm --friction convex --verbose");
+  ASSERT_EQ(o.code, 0) << o.err;
+  for (const char* text :
+       {"stack.hdf5, ipm: converged", "dual", "joints", "primal", "mu pred.", "sigma", "step λ",
+        "eta", "linear", "refined", "path", "linear systems: factorised dense ", "analysed 1,",
+        "strengthened 0, missed 0", "time: set-up ", "; of the solve: analysis ",
+        "substitution "}) {
+    EXPECT_TRUE(says(o.out, text));
+  }
+  const Output json = run("solve stack.hdf5 --solver ipm --friction convex --verbose --json");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto result = nlohmann::json::parse(json.out).at("results")[0];
+  const int iterations = result.at("iterations");
+  const auto& log = result.at("interior_point");
+  ASSERT_GT(log.size(), 2u);
+  EXPECT_LE(log.size(), static_cast<std::size_t>(iterations));
+  for (std::size_t k = 0; k < log.size(); ++k) {
+    // A line of the table for each record, and the numbers fit together.
+    EXPECT_TRUE(says(o.out, "\n" + std::string(9 - std::to_string(k + 1).size(), ' ') +
+                                std::to_string(k + 1) + "  "));
+    EXPECT_EQ(log[k].at("iteration"), k + 1);
+    EXPECT_EQ(log[k].at("path"), "dense");
+    EXPECT_LT(log[k].at("linear_residual").get<double>(), 1e-6);
+    EXPECT_LE(log[k].at("primal_step").get<double>(), 1);
+  }
+  EXPECT_LT(log.back().at("mu").get<double>(), log.front().at("mu").get<double>());
+  const auto& linear = result.at("linear");
+  EXPECT_EQ(linear.at("factorizations").at("dense").get<int>(),
+            static_cast<int>(log.size()) + 1);  // and the start
+  EXPECT_GE(linear.at("solves").get<int>(), 2 * static_cast<int>(log.size()));
+  EXPECT_EQ(linear.at("analyses"), 1);
+  EXPECT_EQ(linear.at("missed"), 0);
+  const double inside = linear.at("seconds").at("analysis").get<double>() +
+                        linear.at("seconds").at("factorization").get<double>() +
+                        linear.at("seconds").at("substitution").get<double>();
+  EXPECT_GT(inside, 0);
+  EXPECT_LE(inside, result.at("seconds").at("solve").get<double>());
+  EXPECT_FALSE(result.at("history").empty());
+}
+
+TEST_F(Command, VerboseShowsTheResidualsOfOtherSolvers) {
+  const Output o = run("solve stack.hdf5 --solver nsgs,prox --verbose --tol 1e-6");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(says(o.out, "stack.hdf5, nsgs: converged"));
+  EXPECT_TRUE(says(o.out, "stack.hdf5, prox: converged"));
+  EXPECT_TRUE(says(o.out, "iteration      time  residual"));
+  EXPECT_EQ(o.out.find("linear systems"), std::string::npos);
+  EXPECT_EQ(run("solve stack.hdf5 --solver nsgs").out.find("time: set-up"), std::string::npos);
+}
+
+// Recipe 001 checklist 72. The script's own numbers are checked with our solution: A z = b, and −h ≤ slack in its cones with G.
+TEST_F(Command, ProblemsAreExportedForCvxopt) {
+  ASSERT_EQ(run("generate joint-contact-mix --bodies 2 -o mix.hdf5 -q").code, 0);
+  const Output o =
+      run("solve mix.hdf5 small_lcp.dat --friction convex --cvxopt scripts -o results");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_FALSE(fs::exists(path("scripts/small_lcp.py")));
+  ASSERT_TRUE(fs::exists(path("scripts/mix.py")));
+  ASSERT_TRUE(fs::exists(path("results/mix.csv")));
+  if (std::system("/usr/bin/python3 -c '' >/dev/null 2>&1") != 0) GTEST_SKIP() << "no Python";
+  // A stand-in for CVXOPT that keeps triplets and vectors.
+  fs::create_directories(path("scripts/cvxopt"));
+  std::ofstream(path("scripts/cvxopt/__init__.py")) << R"(
+class solvers: pass
+def matrix(values, size, code): return list(values)
+def spmatrix(values, rows, columns, size, code): return list(zip(values, rows, columns)), size
+)";
+  std::ofstream(path("scripts/check.py")) << R"(
+import csv, math
+from mix import P, q, A, b, G, h, dims
+read = lambda name: [float(r['value']) for r in csv.DictReader(open('../results/mix.csv')) if r['vector'] == name]
+x, u, r = read('v'), read('u'), read('r')
+z = x + r
+def times(M, y):
+    out = [0.0] * M[1][0]
+    for value, row, column in M[0]: out[row] += value * y[column]
+    return out
+def transposed(M): return [(v, c, r) for v, r, c in M[0]], (M[1][1], M[1][0])
+assert max(abs(l - t) for l, t in zip(times(A, z), b)) < 1e-9, 'equations'
+s = [t - l for l, t in zip(times(G, z), h)]
+tiny = 1e-9
+assert min(s[:dims['l']]) > -tiny, 'bounds'
+at = dims['l']
+for size in dims['q']:
+    assert math.hypot(*s[at + 1:at + size]) <= s[at] + tiny, 'cone'
+    at += size
+assert at == len(s) == len(h)
+# The multiplier of the equations is -x, so Pz + q - A'x is what the cones' multipliers balance: u on the rows, nothing on the velocities.
+g = [p + c - t for p, c, t in zip(times(P, z), q, times(transposed(A), x))]
+assert max(abs(t) for t in g[:len(x)]) < 1e-9, 'velocities'
+assert max(abs(t - w) for t, w in zip(g[len(x):], u)) < 1e-9, 'rows'
+print('agreed')
+)";
+  const std::string line =
+      "cd '" + path("scripts").string() + "' && /usr/bin/python3 check.py >../.out 2>../.err";
+  EXPECT_EQ(std::system(line.c_str()), 0) << contents(path(".err"));
+  EXPECT_TRUE(says(contents(path(".out")), "agreed"));
 }
 
 TEST_F(Command, HistoryHasARowForEachMeasurement) {

@@ -306,6 +306,13 @@ TEST(SceneErrors, Generators) {
        "/bodies/0 ('grid-0-0-0')/mas: unknown key 'mas' in a body, did you mean 'mass'?"},
       {with(R"("grid", "count": [2000, 1000, 1], "spacing": [1, 0, 0], "body": {})"),
        "/bodies/0/count: found [2000,1000,1], expected at most 1000000 bodies"},
+      {with(R"("grid", "count": [2, 1, 1], "spacing": [1, 0, 0], "body": {"mass": 1},
+               "links": {"stifness": 1})"),
+       "/bodies/0/links/stifness: unknown key 'stifness' in the links of a grid, did you mean "
+       "'stiffness'?"},
+      {with(R"("grid", "count": [2, 1, 1], "spacing": [0, 0, 0], "body": {"mass": 1},
+               "links": {"stiffness": [1, 1, 1, 1, 1, 1]})"),
+       "/bodies/0/links: linked bodies stand in different places"},
       {with(R"("packing", "count": 100, "box": [[0, 0, 0], [1, 1, 1]], "radius": 0.09,
                "density": 1)"),
        "/bodies/0: found room for 87 of 100 balls, which would fill 31 % of the box, expected a "

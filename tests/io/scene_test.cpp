@@ -359,6 +359,34 @@ TEST(Scene, GridsRepeatABodyAndKnowTheirIndices) {
   EXPECT_EQ(last.start.position, Vec3(11, 0, 1.25));
 }
 
+TEST(Scene, LinksJoinTheNeighboursOfAGrid) {
+  const Scene s = parsed(scene_text(R"("bodies": [{"generate": "grid",
+      "name": "b-{i}-{j}-{k}", "count": [3, 2, 2], "spacing": [1, 2, 3], "origin": [10, 0, 0],
+      "body": {"mass": 1, "inertia": [1, 1, 1]},
+      "links": {"stiffness": [1, 2, 3, 4, 5, 6], "damping": [0.1, 0, 0, 0, 0, "=0.3*2"]}}],
+      "forces": [{"name": "own", "kind": "drag", "body": "b-0-0-0", "linear": 1}])"));
+  // 2·2·2 along x, 3·1·2 along y, 3·2·1 along z, and the scene's own.
+  ASSERT_EQ(s.model.forces.size(), 8U + 6U + 6U + 1U);
+  int found = 0;
+  for (const Force& force : s.model.forces) {
+    const auto* bushing = std::get_if<Bushing>(&force);
+    if (bushing == nullptr) continue;
+    EXPECT_EQ(bushing->stiffness[4], 5);
+    EXPECT_EQ(bushing->damping[5], 0.6);
+    const Marker& a = s.model.markers[bushing->marker_a];
+    const Marker& b = s.model.markers[bushing->marker_b];
+    const Vec3 between =
+        s.model.bodies[b.body].start.position - s.model.bodies[a.body].start.position;
+    EXPECT_NEAR((a.frame.p - 0.5 * between).norm(), 0, 1e-12);
+    EXPECT_NEAR((a.frame.R.col(0) - between.normalized()).norm(), 0, 1e-12);
+    if (bushing->name == "b-1-0-1-j") {
+      EXPECT_EQ(s.model.bodies[b.body].name, "b-1-1-1");
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 1);
+}
+
 TEST(Scene, PackingsAreInsideApartAndTheSameForASeed) {
   const auto packing = [](int seed) {
     return scene_text(fmt::format(R"("bodies": [{{"generate": "packing", "count": 300,

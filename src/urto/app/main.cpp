@@ -9,6 +9,7 @@
 #include "urto/app/command.h"
 #include "urto/app/interrupt.h"
 #include "urto/error.h"
+#include "urto/solver/pivoting_factor.h"
 #include "urto/solver/spd_factor.h"
 #include "urto/version.h"
 
@@ -17,9 +18,10 @@ namespace {
 using namespace urto::app;
 
 std::string version_text() {
-  return fmt::format("urto {}\nEigen {}.{}.{}\nCHOLMOD {}", urto::version, EIGEN_WORLD_VERSION,
-                     EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION,
-                     urto::SpdFactor::has_cholmod() ? "yes" : "no (Eigen's Cholesky instead)");
+  return fmt::format("urto {}\nEigen {}.{}.{}\nCHOLMOD {}\nMUMPS {}", urto::version,
+                     EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION,
+                     urto::SpdFactor::has_cholmod() ? "yes" : "no (Eigen's Cholesky instead)",
+                     urto::PivotingFactor::is_available() ? "yes" : "no");
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {

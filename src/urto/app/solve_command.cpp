@@ -26,8 +26,8 @@ struct SolveCommand {
   std::string friction = "exact";
   std::string format = "auto";
   SolveOptions options;
-  std::string history_file, output;
-  bool json = false, warm_start = false, list_solvers = false, quiet = false;
+  std::string history_file, output, cvxopt;
+  bool json = false, warm_start = false, list_solvers = false, quiet = false, verbose = false;
 };
 
 /// Thrown out of a running solve; not a std::exception, so that nobody on the way takes it for a
@@ -167,12 +167,12 @@ int exit_code_of(const std::vector<Job>& jobs, const std::vector<Result>& result
   return code;
 }
 
-void make_directory(const fs::path& directory) {
+void make_directory(const std::string& option, const fs::path& directory) {
   std::error_code failed;
   fs::create_directories(directory, failed);
   if (failed || !fs::is_directory(directory)) {
-    throw InputError(
-        fmt::format("-o {}: not a directory that can be made or written to", directory.string()));
+    throw InputError(fmt::format("{} {}: not a directory that can be made or written to", option,
+                                 directory.string()));
   }
 }
 
@@ -193,12 +193,16 @@ int run(SolveCommand& command) {
     throw InputError("urto solve: no problem file given; urto solve --help shows the options");
   }
   command.options.friction = command.friction == "convex" ? Friction::convex : Friction::exact;
-  command.options.record_history = !command.history_file.empty();
+  command.options.record_history = command.verbose || !command.history_file.empty();
   const std::vector<std::string> asked = parse_solvers(command.solvers);
   if (!command.history_file.empty()) check_parent("--history", command.history_file);
   const std::vector<Job> jobs = read_all(command);
   if (jobs.empty()) return bad_input;
-  if (!command.output.empty()) make_directory(command.output);
+  if (!command.output.empty()) make_directory("-o", command.output);
+  if (!command.cvxopt.empty()) {
+    make_directory("--cvxopt", command.cvxopt);
+    write_cvxopt(command.cvxopt, jobs);
+  }
 
   const double tolerance = command.options.tolerance;
   const bool single = asked.size() == 1 && asked.front() != "all";
@@ -240,6 +244,9 @@ int run(SolveCommand& command) {
     std::copy_if(results.begin(), results.end(), std::back_inserter(rows),
                  [&](const Result& r) { return !(single && r.refused()); });
     if (!rows.empty()) print_summary(rows, report);
+    if (command.verbose) {
+      for (const Result& r : rows) print_log(r);
+    }
   }
   if (!command.history_file.empty()) write_history(command.history_file, results);
   if (!command.output.empty()) {
@@ -293,8 +300,15 @@ void add_solve_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   sub->add_option("-o,--output", command->output, "Write each solution (r, u, v) as FCLIB HDF5")
       ->type_name("DIR");
+  sub->add_option("--cvxopt", command->cvxopt,
+                  "Write each step problem as a cone program for CVXOPT, a Python script")
+      ->type_name("DIR");
+  CLI::Option* verbose =
+      sub->add_flag("-v,--verbose", command->verbose,
+                    "Show every iteration, counters and timers; with --json put them there");
   sub->add_flag("--list-solvers", command->list_solvers, "Show the solvers and what each can do");
-  sub->add_flag("-q,--quiet", command->quiet, "No table, no notes; errors and the exit code only");
+  sub->add_flag("-q,--quiet", command->quiet, "No table, no notes; errors and the exit code only")
+      ->excludes(verbose);
   sub->footer(
       "Exit code: 0 every certificate met the tolerance, 2 bad input, 3 some did not, 130 "
       "interrupted.");

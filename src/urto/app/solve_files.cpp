@@ -10,6 +10,7 @@
 
 #include "urto/app/solve_report.h"
 #include "urto/error.h"
+#include "urto/problem/cvxopt_script.h"
 
 namespace urto::app {
 namespace {
@@ -68,6 +69,17 @@ void write_history(const fs::path& file, const std::vector<Result>& results) {
     }
   }
   write_whole(file, text);
+}
+
+void write_cvxopt(const fs::path& directory, const std::vector<Job>& jobs) {
+  std::map<std::string, int> used;
+  for (const Job& job : jobs) {
+    const auto* problem = std::get_if<StepProblem>(&job.data.problem);
+    if (problem == nullptr) continue;
+    std::string name = stem(job.file);
+    if (const int count = used[name]++; count > 0) name += fmt::format("-{}", count + 1);
+    write_whole(directory / (name + ".py"), cvxopt_script(*problem));
+  }
 }
 
 std::vector<std::string> write_solutions(const fs::path& directory,

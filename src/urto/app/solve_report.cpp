@@ -41,6 +41,7 @@ void describe(const Solution& s, const ReportOptions& options, json& entry) {
   entry["iterations"] = s.iterations;
   entry["outer_iterations"] = s.outer_iterations;
   entry["factorizations"] = s.factorizations;
+  if (s.linear.all_factorizations() > 0) entry["linear"] = describe_linear(s.linear);
   entry["seconds"] = {{"setup", s.timings.setup},
                       {"solve", s.timings.solve},
                       {"certify", s.timings.certify},
@@ -53,20 +54,8 @@ void describe(const Solution& s, const ReportOptions& options, json& entry) {
         {{"iteration", h.iteration}, {"seconds", h.seconds}, {"residual", h.residual}});
   }
   entry["history"] = std::move(history);
-  for (const InteriorPointRecord& r : s.interior_point_log) {
-    entry["interior_point"].push_back({{"iteration", r.iteration},
-                                       {"predictor_step", r.predictor_step},
-                                       {"predictor_mu", r.predictor_mu},
-                                       {"sigma", r.sigma},
-                                       {"eta", r.eta},
-                                       {"primal_step", r.primal_step},
-                                       {"dual_step", r.dual_step},
-                                       {"mu", r.mu},
-                                       {"dual_residual", r.dual_residual},
-                                       {"joint_residual", r.joint_residual},
-                                       {"primal_residual", r.primal_residual},
-                                       {"linear_residual", r.linear_residual}});
-  }
+  for (const InteriorPointRecord& r : s.interior_point_log)
+    entry["interior_point"].push_back(describe_iteration(r));
 }
 
 void describe(const ComplementaritySolution& s, const ReportOptions&, json& entry) {

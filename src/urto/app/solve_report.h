@@ -56,6 +56,14 @@ void write_history(const std::filesystem::path& file, const std::vector<Result>&
 std::vector<std::string> write_solutions(const std::filesystem::path& directory,
                                          const std::vector<Result>& results);
 
+/// What the solver did, iteration by iteration, its counters and timers; needs a recorded history.
+void print_log(const Result& result);
+nlohmann::json describe_linear(const LinearCounters& counters);
+nlohmann::json describe_iteration(const InteriorPointRecord& record);
+
+/// Writes each step problem into `directory` as a script for CVXOPT.
+void write_cvxopt(const std::filesystem::path& directory, const std::vector<Job>& jobs);
+
 void print_solvers();
 
 }  // namespace urto::app

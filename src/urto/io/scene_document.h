@@ -42,7 +42,7 @@ void embed_files(Document& document);
 
 /// What a generator in "bodies" stands for.
 struct Generated {
-  Json bodies = Json::array(), joints = Json::array();
+  Json bodies = Json::array(), joints = Json::array(), forces = Json::array();
 };
 Generated generate(const Value& generator, const Variables& parameters);
 

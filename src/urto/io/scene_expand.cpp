@@ -66,7 +66,7 @@ Json number_json(double x) {
   return x;
 }
 
-/// Puts the bodies and joints of a generator into the expanded scene.
+/// Puts the bodies, joints and forces of a generator into the expanded scene.
 void append_generated(const Value& generator, const Variables& parameters, Document& out) {
   Generated made = generate(generator, parameters);
   const auto append = [&](Json& items, const char* section) {
@@ -81,6 +81,7 @@ void append_generated(const Value& generator, const Variables& parameters, Docum
   };
   append(made.bodies, "bodies");
   append(made.joints, "joints");
+  append(made.forces, "forces");
 }
 
 bool is_generator(const Json& json) {

@@ -70,6 +70,37 @@ void for_each_place(const Count& count, Function f) {
   }
 }
 
+/// A bushing to the next body along each axis, halfway, its x along the link.
+void link_neighbours(const Object& links, const Count& count, Generated& made) {
+  const auto index = [&](const Count& at) {
+    return static_cast<std::size_t>((at[2] * count[1] + at[1]) * count[0] + at[0]);
+  };
+  const auto place = [&](std::size_t body) {
+    const Json& x = made.bodies[body]["position"];
+    return Vec3(x[0], x[1], x[2]);
+  };
+  for_each_place(count, [&](const Count& at) {
+    for (int a = 0; a < 3; ++a) {
+      Count next = at;
+      if (++next[a] == count[a]) continue;
+      const std::size_t first = index(at);
+      const std::size_t second = index(next);
+      const std::string& name = made.bodies[first]["name"].get_ref<const std::string&>();
+      const Vec3 x = place(second) - place(first);
+      if (!(x.norm() > 0)) refuse(links.value, "linked bodies stand in different places");
+      Json force = {{"name", fmt::format("{}-{}", name, letters[a])},
+                    {"kind", "bushing"},
+                    {"bodies", Json::array({name, made.bodies[second]["name"]})},
+                    {"position", to_json(0.5 * (place(first) + place(second)))},
+                    {"axis", to_json(a == 2 ? Vec3::UnitX() : Vec3::UnitZ())},
+                    {"x_axis", to_json(x.normalized())},
+                    {"stiffness", *links.at("stiffness").json}};
+      if (const auto damping = links.find("damping")) force["damping"] = *damping->json;
+      made.forces.push_back(std::move(force));
+    }
+  });
+}
+
 Generated generate_grid(const Value& v, const Variables& parameters) {
   // The body to repeat waits: its expressions may use i, j and k.
   Json settings = *v.json;
@@ -109,6 +140,8 @@ Generated generate_grid(const Value& v, const Variables& parameters) {
     item["position"] = to_json(position);
     made.bodies.push_back(std::move(item));
   });
+  if (const auto links = o.find("links"))
+    link_neighbours(to_object(*links, keys::grid_links), count, made);
   return made;
 }
 

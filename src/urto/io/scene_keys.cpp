@@ -94,7 +94,8 @@ constexpr Word load_keys[] = {"name",  "kind",  "body",   "marker",
 constexpr Word central_gravity_keys[] = {"name", "kind", "center", "strength"};
 constexpr Word drag_keys[] = {"name", "kind", "body", "linear", "angular"};
 
-constexpr Word grid_keys[] = {"generate", "name", "count", "spacing", "origin", "body"};
+constexpr Word grid_keys[] = {"generate", "name", "count", "spacing", "origin", "body", "links"};
+constexpr Word grid_links_keys[] = {"stiffness", "damping"};
 constexpr Word packing_keys[] = {"generate", "name", "count",   "box",
                                  "radius",   "seed", "density", "material"};
 constexpr Word chain_keys[] = {"generate",    "name",   "count", "from",    "direction",
@@ -205,6 +206,7 @@ const KeyTable load{"load", "a load", load_keys};
 const KeyTable central_gravity{"central-gravity", "a central gravity", central_gravity_keys};
 const KeyTable drag{"drag", "a drag", drag_keys};
 const KeyTable grid{"grid", "a grid", grid_keys};
+const KeyTable grid_links{"grid-links", "the links of a grid", grid_links_keys};
 const KeyTable packing{"packing", "a packing", packing_keys};
 const KeyTable chain{"chain", "a chain", chain_keys};
 const KeyTable simulation{"simulation", "the simulation", simulation_keys};
@@ -264,6 +266,7 @@ std::span<const KeyTable* const> all_key_tables() {
                                             &central_gravity,
                                             &drag,
                                             &grid,
+                                            &grid_links,
                                             &packing,
                                             &chain,
                                             &simulation};

@@ -29,7 +29,7 @@ extern const KeyTable joint, joint_limit, joint_motor;
 extern const KeyTable motor, limit, friction, coupling, coupling_term, gear, rack_and_pinion;
 extern const KeyTable function, harmonic, step;
 extern const KeyTable spring, torsion_spring, bushing, load, central_gravity, drag;
-extern const KeyTable grid, packing, chain;
+extern const KeyTable grid, grid_links, packing, chain;
 extern const KeyTable simulation;
 }  // namespace keys
 

@@ -12,7 +12,7 @@ using SmallMatrix =
 
 }  // namespace
 
-CondensedMatrix::CondensedMatrix(const StepProblem& problem, Symmetry symmetry)
+CondensedMatrix::CondensedMatrix(const StepProblem& problem, Symmetry symmetry, Kernel kernel)
     : problem_(problem), symmetry_(symmetry) {
   offset_.push_back(0);
   for (const ConvexSet& set : problem.K.sets) offset_.push_back(offset_.back() + set.dim * set.dim);
@@ -62,7 +62,10 @@ CondensedMatrix::CondensedMatrix(const StepProblem& problem, Symmetry symmetry)
       }
     }
   }
-  if (symmetry == Symmetry::symmetric) {
+  if (kernel == Kernel::dense) {
+    dense_ = std::make_unique<DenseFactor>(
+        symmetry == Symmetry::symmetric ? DenseFactor::Kind::cholesky : DenseFactor::Kind::lu);
+  } else if (symmetry == Symmetry::symmetric) {
     factor_.analyze(matrix_);
   } else {
     lu_ = std::make_unique<Eigen::SparseLU<SparseMatrix>>();
@@ -71,7 +74,9 @@ CondensedMatrix::CondensedMatrix(const StepProblem& problem, Symmetry symmetry)
 }
 
 void CondensedMatrix::solve(const Vector& rhs, Vector& x) const {
-  if (lu_) {
+  if (dense_) {
+    dense_->solve(rhs, x);
+  } else if (lu_) {
     x = lu_->solve(rhs);
   } else {
     factor_.solve(rhs, x);
@@ -110,6 +115,7 @@ bool CondensedMatrix::factorize(const std::vector<double>& D) {
       }
     }
   }
+  if (dense_) return dense_->factorize(matrix_);
   if (!lu_) return factor_.factorize(matrix_);
   lu_->factorize(matrix_);
   return lu_->info() == Eigen::Success;

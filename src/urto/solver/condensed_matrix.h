@@ -9,6 +9,7 @@
 #include <Eigen/SparseLU>
 
 #include "urto/solver/delassus.h"
+#include "urto/solver/dense_factor.h"
 #include "urto/solver/spd_factor.h"
 
 namespace urto {
@@ -16,7 +17,8 @@ namespace urto {
 class CondensedMatrix {
  public:
   enum class Symmetry { symmetric, general };
-  CondensedMatrix(const StepProblem& problem, Symmetry symmetry);
+  enum class Kernel { sparse, dense };
+  CondensedMatrix(const StepProblem& problem, Symmetry symmetry, Kernel kernel = Kernel::sparse);
 
   /// `D` holds the blocks one after the other, column-major, block i at offset `block_offset(i)`.
   int block_offset(int i) const { return offset_[i]; }
@@ -43,6 +45,7 @@ class CondensedMatrix {
       target_;  ///< for each (block, entry pair, column): where its run of rows starts in the values
   SpdFactor factor_;
   std::unique_ptr<Eigen::SparseLU<SparseMatrix>> lu_;
+  std::unique_ptr<DenseFactor> dense_;
 };
 
 }  // namespace urto

@@ -14,6 +14,8 @@ constexpr int short_steps_cold = 6;
 constexpr int short_steps_warm = 2;
 // Iterations without a better certificate. Convex: heavy spheres on light ones, whose multipliers have to grow first.
 constexpr int patience_exact = 15, patience_careful = 30, patience_convex = 30;
+// The safe path is taken where rounding rules, and is dear: what it does not gain at once it never does.
+constexpr int patience_pivoting = 3;
 constexpr int long_enough = 100;  // iterations of one start with exact friction
 constexpr double near = 1e-4;     // a residual from which another start would end at the same place
 
@@ -50,7 +52,7 @@ InteriorPoint::InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced)
       direct_(exact_ && options_.coulomb == InteriorPointOptions::Coulomb::direct),
       energy_(run.monitor.energy_of_q() / std::sqrt(std::max(1, W.blocks()))),
       pairs_(W, energy_),
-      system_(W),
+      system_(W, options_.linear_path),
       blocks_(W.K()),
       x_(Vector::Zero(n_)),
       lambda_(Vector::Zero(W.rows())),
@@ -217,7 +219,10 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
       best = residual;
       best_at = iteration_;
     }
-    const bool tired = iteration_ - best_at > patience ||
+    const int waited = iteration_ - best_at;
+    const bool rounding_rules = !exact_ && system_.path() == LinearPath::pivoting &&
+                                residual < polish_at_end && waited > patience_pivoting;
+    const bool tired = waited > patience || rounding_rules ||
                        (direct_ && iteration_ - first > long_enough && residual > near);
     if (tired || short_steps > short_steps_allowed || !step()) {
       for (const double factor : {1.0, 1e2, 1e4}) {
@@ -441,7 +446,8 @@ void InteriorPoint::solve() {
     }
     if (!done && !run_.monitor.limit_reached(iteration_)) solve_from_several_starts();
   }
-  run_.factorizations += system_.factorizations();
+  run_.factorizations += system_.counters().all_factorizations();
+  run_.linear += system_.counters();
   if (exact_ && options_.proximal_rescue && run_.monitor.status() == Status::stalled) rescue(given);
 }
 

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "urto/solver/linear_counters.h"
 
 namespace urto {
 
@@ -45,6 +48,8 @@ struct InteriorPointOptions {
   bool damp_residuals = false;  ///< (1 − σ) on the residuals of the corrector (recipe 001 §2.8.4)
   bool recursive_residuals =
       false;  ///< carried along instead of recomputed (recipe 001 §2.7.4); convex law only
+  /// Not set: by size, and a safer one where a linear solve misses its residual. Set: this one where the problem allows it.
+  std::optional<LinearPath> linear_path = {};
 };
 
 /// One iteration; residuals are norms of the equations in scaled, dimensionless form.
@@ -57,6 +62,8 @@ struct InteriorPointRecord {
   double joint_residual = 0;   ///< of u = 0 on joints
   double primal_residual = 0;  ///< of u = y elsewhere
   double linear_residual = 0;  ///< worst of the iteration's linear solves, after refinement
+  LinearPath path = LinearPath::dense;  ///< by which they were solved at the end
+  int refinements = 0;                  ///< steps of refinement of the iteration
 };
 
 }  // namespace urto

@@ -6,7 +6,6 @@
 namespace urto {
 namespace {
 
-constexpr double linear_residual_limit = 1e-6;  // recipe 001 §2.7.13
 // On scalars the adaptive η may come close to 1; cones fail there (recipe 001 §2.8.7).
 constexpr double eta_scalar = 0.9999, eta_cone = 0.99;
 // Width of the smoothing of ‖u_T‖ over √μ. Without it Newton cycles about sticking contacts that are about to slide: the pyramids and walls of the published
@@ -57,7 +56,7 @@ void InteriorPoint::residuals() {
 
 bool InteriorPoint::solve_linear(const Vector& r1, const Vector& r2) {
   double error = system_.solve(r1, r2, dx_, dl_);
-  while (error > linear_residual_limit && system_.strengthen())
+  while (error > InteriorPointSystem::residual_limit && system_.strengthen())
     error = system_.solve(r1, r2, dx_, dl_);
   linear_residual_ = std::max(linear_residual_, error);
   return std::isfinite(error) && dl_.allFinite() && dx_.allFinite();
@@ -201,7 +200,9 @@ void InteriorPoint::record(const Candidate& taken) {
        .dual_residual = dual_norm_,
        .joint_residual = joint_norm_,
        .primal_residual = primal_norm_,
-       .linear_residual = linear_residual_});
+       .linear_residual = linear_residual_,
+       .path = system_.path(),
+       .refinements = system_.refinements()});
 }
 
 }  // namespace urto

@@ -1,6 +1,7 @@
 #include "urto/solver/interior_point_system.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include <Eigen/LU>
@@ -16,10 +17,27 @@ constexpr double shift_of_joints = 1e-9;
 constexpr double shift_of_contacts = 1e-15;
 constexpr double shift_of_local_contacts = 1e-13;  // W itself, rank-deficient, is factorised
 constexpr double shift_growth = 100;
-constexpr int shift_tries = 5;
+constexpr int tries = 6;  // paths and shifts after the first
+
+constexpr int largest_dense = 60;  // rows
+constexpr int largest_full = 150;  // rows and columns, for full pivoting
 
 constexpr int refinement_limit = 8;
 constexpr double refined = 1e-13;
+
+// Adds the time of its scope.
+class Timer {
+ public:
+  explicit Timer(double& seconds) : seconds_(seconds) {}
+  ~Timer() { seconds_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double& seconds_;
+  Clock::time_point begin_ = Clock::now();
+};
 
 SparseMatrix sparse_mass(const StepProblem& p) {
   const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
@@ -37,8 +55,12 @@ CurvatureBlocks::CurvatureBlocks(const SetProduct& K) {
   right.assign(start.back(), 0.0);
 }
 
-InteriorPointSystem::InteriorPointSystem(Delassus& W)
-    : W_(W), n_(W.has_mass() ? W.problem().dofs() : 0), m_(W.rows()), regularisation_(1) {
+InteriorPointSystem::InteriorPointSystem(Delassus& W, std::optional<LinearPath> wanted)
+    : W_(W),
+      n_(W.has_mass() ? W.problem().dofs() : 0),
+      m_(W.rows()),
+      forced_(wanted.has_value()),
+      regularisation_(1) {
   const SetProduct& K = W.K();
   weight2_.resize(m_);
   std::vector<int> block_of(m_);
@@ -63,46 +85,85 @@ InteriorPointSystem::InteriorPointSystem(Delassus& W)
       }
     }
   }
-  form_ = n_ == 0 ? Form::local : block_compliance_ ? Form::condensed : Form::augmented;
+  path_ = first_path(wanted);
   if (n_ > 0) weight1_ = sparse_mass(W.problem()).diagonal().cwiseSqrt().cwiseInverse();
+}
+
+LinearPath InteriorPointSystem::first_path(std::optional<LinearPath> wanted) const {
+  const bool dense = wanted ? *wanted == LinearPath::dense : (n_ > 0 ? n_ : m_) <= largest_dense;
+  if (wanted == LinearPath::pivoting && can_pivot()) return LinearPath::pivoting;
+  if (n_ == 0) return dense ? LinearPath::dense : LinearPath::local;
+  const bool augmented = wanted == LinearPath::augmented || wanted == LinearPath::pivoting;
+  if (augmented || !block_compliance_) return LinearPath::augmented;
+  return dense ? LinearPath::dense : LinearPath::condensed;
+}
+
+bool InteriorPointSystem::is_small() const {
+  return n_ + m_ <= largest_full;
+}
+
+// Kept for the rest of the solve: conditioning gets worse, not better.
+bool InteriorPointSystem::take_next_path() {
+  if (forced_ || path_ == LinearPath::pivoting) return false;
+  if (is_condensed()) {
+    path_ = LinearPath::augmented;
+    return true;
+  }
+  if (!can_pivot()) return false;
+  path_ = LinearPath::pivoting;
+  regularisation_ = 0;
+  return true;
 }
 
 double InteriorPointSystem::shift(int i) const {
   const bool joint = W_.K().sets[i].kind == SetKind::free;
-  if (!joint && regularisation_ == 1 && form_ != Form::local) return 0;
-  const double contact = form_ == Form::local ? shift_of_local_contacts : shift_of_contacts;
+  if (!joint && regularisation_ <= 1 && n_ > 0) return 0;
+  const double contact = n_ == 0 ? shift_of_local_contacts : shift_of_contacts;
   return regularisation_ * (joint ? shift_of_joints : contact) * W_.mean_diagonal(i);
 }
 
 bool InteriorPointSystem::factorize(const CurvatureBlocks& blocks, bool symmetric) {
   blocks_ = &blocks;
   symmetric_ = symmetric;
-  regularisation_ = 1;
+  regularisation_ = path_ == LinearPath::pivoting ? 0 : 1;  // pivots do without, if they can
+  refinements_ = 0;
   return factorize_once() || strengthen();
 }
 
 bool InteriorPointSystem::strengthen() {
-  for (int attempt = 0; attempt < shift_tries; ++attempt) {
-    if (form_ == Form::condensed) {
-      form_ = Form::augmented;  // for the rest of the solve: conditioning gets worse, not better
-    } else if (regularisation_ < 1e8) {
-      regularisation_ *= shift_growth;
-    } else {
-      return false;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    if (!take_next_path()) {
+      if (regularisation_ >= 1e8) return false;
+      regularisation_ = regularisation_ == 0 ? 1 : shift_growth * regularisation_;
     }
+    ++counters_.strengthened;
     if (factorize_once()) return true;
   }
   return false;
 }
 
 bool InteriorPointSystem::factorize_once() {
-  ++factorizations_;
-  return form_ == Form::condensed ? factorize_condensed() : factorize_sparse();
+  ++counters_.factorizations[static_cast<int>(path_)];
+  return is_condensed() ? factorize_condensed() : factorize_sparse();
+}
+
+void InteriorPointSystem::build_condensed() {
+  auto& matrix = condensed_[symmetric_ ? 0 : 1];
+  if (matrix) return;
+  const Timer timer(counters_.analysis_seconds);
+  ++counters_.analyses;
+  using Symmetry = CondensedMatrix::Symmetry;
+  using Kernel = CondensedMatrix::Kernel;
+  matrix = std::make_unique<CondensedMatrix>(
+      W_.problem(), symmetric_ ? Symmetry::symmetric : Symmetry::general,
+      path_ == LinearPath::dense ? Kernel::dense : Kernel::sparse);
 }
 
 // D_i = (T_i + E_i + δ)⁻¹ = (I + T_i⁻¹(E_i + δ))⁻¹ T_i⁻¹: T⁻¹ is given, because a cone's T has eigenvalues μ⁻¹ … μ and inverting it would lose
 // those that matter.
 bool InteriorPointSystem::factorize_condensed() {
+  build_condensed();
+  const Timer timer(counters_.factorization_seconds);
   const SetProduct& K = W_.K();
   D_.resize(blocks_->inverse.size());
   for (int i = 0; i < K.blocks(); ++i) {
@@ -120,13 +181,7 @@ bool InteriorPointSystem::factorize_condensed() {
     D = SmallMatrix(system.partialPivLu().solve(inverse));
     if (symmetric_) D = SmallMatrix(0.5 * (D + D.transpose()));
   }
-  auto& matrix = condensed_[symmetric_ ? 0 : 1];
-  if (!matrix) {
-    matrix = std::make_unique<CondensedMatrix>(
-        W_.problem(),
-        symmetric_ ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
-  }
-  return matrix->factorize(D_);
+  return condensed_[symmetric_ ? 0 : 1]->factorize(D_);
 }
 
 void InteriorPointSystem::build_pattern() {
@@ -179,17 +234,42 @@ void InteriorPointSystem::build_pattern() {
       }
     }
   }
-  if (!symmetric_) {
-    lu_.analyzePattern(A);
+}
+
+// Orders the pattern, the first time that a path needs it; the matrix is filled.
+void InteriorPointSystem::build_kernel() {
+  SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
+  const bool pivoting = path_ == LinearPath::pivoting;
+  if (pivoting ? form.pivoting || form.full_pivoting : form.analysed) return;
+  const Timer timer(counters_.analysis_seconds);
+  ++counters_.analyses;
+  if (pivoting && is_small()) {
+    form.full_pivoting = std::make_unique<FullPivotFactor>();
+    scale_ = Vector::Ones(n_ + m_);
+    if (n_ > 0) scale_ << weight1_, weight2_;
+    return;
+  }
+  if (pivoting) {
+    using Symmetry = PivotingFactor::Symmetry;
+    form.pivoting =
+        std::make_unique<PivotingFactor>(symmetric_ ? Symmetry::symmetric : Symmetry::general);
+    form.pivoting->analyze(form.matrix);
+    return;
+  }
+  form.analysed = true;
+  if (path_ == LinearPath::dense) {
+    dense_[symmetric_ ? 0 : 1] = std::make_unique<DenseFactor>(
+        symmetric_ ? DenseFactor::Kind::cholesky : DenseFactor::Kind::lu);
+  } else if (!symmetric_) {
+    lu_.analyzePattern(form.matrix);
   } else if (n_ > 0) {
-    ldlt_.analyzePattern(A);
+    ldlt_.analyzePattern(form.matrix);
   } else {
-    cholesky_.analyze(A);
+    cholesky_.analyze(form.matrix);
   }
 }
 
-bool InteriorPointSystem::factorize_sparse() {
-  build_pattern();
+void InteriorPointSystem::fill_sparse() {
   SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
   double* values = form.matrix.valuePtr();
   std::copy(form.base.begin(), form.base.end(), values);
@@ -204,6 +284,36 @@ bool InteriorPointSystem::factorize_sparse() {
       values[form.position[at]] += sign * value;
     }
   }
+}
+
+bool InteriorPointSystem::factorize_pivoting(SparseForm& form) {
+  if (form.full_pivoting) {
+    using Storage = FullPivotFactor::Storage;
+    if (!form.full_pivoting->factorize(form.matrix, symmetric_ ? Storage::lower : Storage::all,
+                                       scale_)) {
+      return false;
+    }
+    counters_.null_pivots = std::max(counters_.null_pivots, form.full_pivoting->null_pivots());
+    return true;
+  }
+  using NullPivots = PivotingFactor::NullPivots;
+  if (!form.pivoting->factorize(form.matrix, NullPivots::kept) &&
+      !form.pivoting->factorize(form.matrix, NullPivots::taken)) {
+    return false;
+  }
+  // The inertia is not asked for: late matrices have pivots of rounding of either sign and residuals that are as good as any.
+  counters_.null_pivots = std::max(counters_.null_pivots, form.pivoting->null_pivots());
+  return true;
+}
+
+bool InteriorPointSystem::factorize_sparse() {
+  build_pattern();
+  fill_sparse();
+  build_kernel();
+  const Timer timer(counters_.factorization_seconds);
+  SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
+  if (path_ == LinearPath::pivoting) return factorize_pivoting(form);
+  if (path_ == LinearPath::dense) return dense_[symmetric_ ? 0 : 1]->factorize(form.matrix);
   if (!symmetric_) {
     lu_.factorize(form.matrix);
     return lu_.info() == Eigen::Success;
@@ -216,10 +326,34 @@ bool InteriorPointSystem::factorize_sparse() {
   return (pivots.array() < 0).count() == m_ && pivots.allFinite();
 }
 
+// full_ → solved_
+bool InteriorPointSystem::solve_sparse() {
+  SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
+  if (path_ == LinearPath::pivoting && form.full_pivoting) {
+    form.full_pivoting->solve(full_, solved_);
+    return true;
+  }
+  if (path_ == LinearPath::pivoting) {
+    const bool solved = form.pivoting->solve(full_, solved_);
+    counters_.backward_error = std::max(counters_.backward_error, form.pivoting->backward_error());
+    return solved;
+  }
+  if (path_ == LinearPath::dense) {
+    dense_[symmetric_ ? 0 : 1]->solve(full_, solved_);
+  } else if (!symmetric_) {
+    solved_ = lu_.solve(full_);
+  } else if (n_ == 0) {
+    cholesky_.solve(full_, solved_);
+  } else {
+    solved_ = ldlt_.solve(full_);
+  }
+  return true;
+}
+
 void InteriorPointSystem::substitute(const Vector& r1, const Vector& r2, Vector& dx,
                                      Vector& dlambda) {
   dlambda.resize(m_);
-  if (form_ == Form::condensed) {
+  if (is_condensed()) {
     const SetProduct& K = W_.K();
     const auto times_D = [&](const Vector& v, Vector& out) {
       for (int i = 0; i < K.blocks(); ++i) {
@@ -241,13 +375,7 @@ void InteriorPointSystem::substitute(const Vector& r1, const Vector& r2, Vector&
   full_.resize(n_ + m_);
   full_.head(n_) = r1;
   full_.tail(m_) = r2;
-  if (!symmetric_) {
-    solved_ = lu_.solve(full_);
-  } else if (n_ == 0) {
-    cholesky_.solve(full_, solved_);
-  } else {
-    solved_ = ldlt_.solve(full_);
-  }
+  if (!solve_sparse()) solved_.setConstant(n_ + m_, std::numeric_limits<double>::quiet_NaN());
   dx = solved_.head(n_);
   dlambda = (n_ > 0 ? -1.0 : 1.0) * solved_.tail(m_);
 }
@@ -289,27 +417,31 @@ double InteriorPointSystem::residual(const Vector& r1, const Vector& r2, const V
 }
 
 double InteriorPointSystem::solve(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda) {
+  const Timer timer(counters_.solve_seconds);
+  ++counters_.solves;
   substitute(r1, r2, dx, dlambda);
   double error = residual(r1, r2, dx, dlambda);
   for (int k = 0; k < refinement_limit && error > refined; ++k) {
-    const Vector before_x = dx;
-    const Vector before_l = dlambda;
-    const Vector remainder1 = rho1_;
-    const Vector remainder2 = rho2_;
-    substitute(remainder1, remainder2, ddx_, ddl_);
+    kept_dx_ = dx;
+    kept_dl_ = dlambda;
+    remainder1_ = rho1_;
+    remainder2_ = rho2_;
+    substitute(remainder1_, remainder2_, ddx_, ddl_);
     dx += ddx_;
     dlambda += ddl_;
+    ++refinements_;
+    ++counters_.refinements;
     const double next = residual(r1, r2, dx, dlambda);
-    if (!(next < 0.7 * error)) {
-      if (!(next < error)) {
-        dx = before_x;
-        dlambda = before_l;
-        return error;
-      }
-      return next;
+    if (!(next < error)) {
+      dx = kept_dx_;
+      dlambda = kept_dl_;
+      break;
     }
+    const bool slow = next > 0.7 * error;
     error = next;
+    if (slow) break;
   }
+  if (!(error <= residual_limit)) ++counters_.missed;
   return error;
 }
 

@@ -3,23 +3,28 @@
 //     H dx − Jᵀ dλ = r₁
 //     J dx + (E + T) dλ = r₂        T one small block a row block: the barrier's curvature, 0 on joints, positive definite elsewhere
 //
-// in one of three forms, chosen by the structure and changed when the residual says so:
-//   condensed   H + Jᵀ(E + T)⁻¹J, positive definite, Cholesky: with a mass matrix and a compliance that stays inside its blocks
-//   augmented   [H Jᵀ; J −(E + T)], quasi-definite, LDLᵀ: any compliance; also where the condensed form loses too many digits
+// by one of five paths (linear_counters.h), chosen by size and structure, and left for a safer one when a residual says so:
+//   dense       condensed or local form of a small island: dense Cholesky
+//   condensed   H + Jᵀ(E + T)⁻¹J, positive definite, sparse Cholesky: with a mass matrix and a compliance that stays inside its blocks
 //   local       E + T, Cholesky: no mass matrix, W given as E
+//   augmented   [H Jᵀ; J −(E + T)], quasi-definite, LDLᵀ without pivoting: any compliance; also where the condensed form loses too many digits
+//   pivoting    augmented or local form, pivots for accuracy: MUMPS, or full pivoting where it is small; the safe path
 // A T that is not symmetric (the direct treatment of Coulomb friction) is factorised by LU in the same forms.
 //
 // Static regularisation: δ_i = δ tr(W_ii)/d is added to T, so that redundant joints and contacts leave the matrix regular; refinement on the
-// system without δ takes its effect away. A factorisation that breaks down is repeated with a larger δ (recipe 001 §2.7.2, 2.7.10, 2.8.4).
+// system without δ takes its effect away. A factorisation that breaks down is repeated by the next path, at the end with a larger δ (recipe 001 §2.7.2, 2.7.10, 2.8.4).
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
 
 #include "urto/solver/condensed_matrix.h"
+#include "urto/solver/linear_counters.h"
+#include "urto/solver/pivoting_factor.h"
 
 namespace urto {
 
@@ -33,53 +38,75 @@ struct CurvatureBlocks {
 
 class InteriorPointSystem {
  public:
-  enum class Form : std::uint8_t { condensed, augmented, local };
+  static constexpr double residual_limit = 1e-6;  ///< of `solve`; recipe 001 §2.7.13
 
-  explicit InteriorPointSystem(Delassus& W);
+  /// `wanted` is kept to, where the problem allows it (large ones with pivoting need MUMPS); else the path is chosen and changed as need be.
+  explicit InteriorPointSystem(Delassus& W, std::optional<LinearPath> wanted = {});
 
-  /// False if no form could be factorised.
+  /// False if no path led to a factor.
   bool factorize(const CurvatureBlocks& blocks, bool symmetric);
   /// The residual of the unregularised system after refinement, relative, weighted so that masses and rows of every size count alike.
   double solve(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda);
-  /// To be called when `solve` was not good enough: another form or a larger δ, factorised. False when there is none left.
+  /// To be called when the residual is above its limit: another path or a larger δ, factorised. False when there is none left.
   bool strengthen();
 
-  Form form() const { return form_; }
-  int factorizations() const { return factorizations_; }
+  LinearPath path() const { return path_; }
+  int refinements() const { return refinements_; }  ///< since `factorize`
+  const LinearCounters& counters() const { return counters_; }
 
  private:
-  bool factorize_once();
-  bool factorize_condensed();
-  bool factorize_sparse();
-  void build_pattern();
-  void substitute(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda);
-  double residual(const Vector& r1, const Vector& r2, const Vector& dx, const Vector& dlambda);
-  double shift(int block) const;
-
-  // The augmented or local matrix: lower triangle for the symmetric factors, all of it for LU.
+  // The augmented or local matrix and its factors: lower triangle for the symmetric factors, all of it for LU.
   struct SparseForm {
     SparseMatrix matrix;
     std::vector<double> base;  ///< values without T
     std::vector<int>
         position;  ///< of every entry of every block of T; −1 above the diagonal of a lower triangle
+    bool analysed = false;  ///< by the kernel without pivoting
+    std::unique_ptr<PivotingFactor> pivoting = {};
+    std::unique_ptr<FullPivotFactor> full_pivoting = {};
   };
+
+  LinearPath first_path(std::optional<LinearPath> wanted) const;
+  bool take_next_path();
+  bool is_small() const;  ///< enough for full pivoting
+  bool can_pivot() const { return is_small() || PivotingFactor::is_available(); }
+  bool is_condensed() const {
+    return n_ > 0 && (path_ == LinearPath::dense || path_ == LinearPath::condensed);
+  }
+  bool factorize_once();
+  void build_condensed();
+  bool factorize_condensed();
+  void build_pattern();
+  void build_kernel();
+  void fill_sparse();
+  bool factorize_sparse();
+  bool factorize_pivoting(SparseForm& form);
+  bool solve_sparse();
+  void substitute(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda);
+  double residual(const Vector& r1, const Vector& r2, const Vector& dx, const Vector& dlambda);
+  double shift(int block) const;
 
   Delassus& W_;
   int n_, m_;
-  Form form_;
   bool block_compliance_ = true;
+  bool forced_;
+  LinearPath path_ = LinearPath::dense;
   bool symmetric_ = true;
   double regularisation_;
-  int factorizations_ = 0;
+  int refinements_ = 0;
+  LinearCounters counters_ = {};
   const CurvatureBlocks* blocks_ = nullptr;
   std::vector<double> compliance_, D_;
   std::unique_ptr<CondensedMatrix> condensed_[2];  ///< symmetric, general
   std::unique_ptr<SparseForm> sparse_[2];
+  std::unique_ptr<DenseFactor> dense_[2];  ///< of the local matrix
   SpdFactor cholesky_;
   Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower> ldlt_;
   Eigen::SparseLU<SparseMatrix> lu_;
+  Vector scale_;              ///< of rows and columns for full pivoting
   Vector weight1_, weight2_;  ///< 1/√H_jj, 1/√(tr W_ii/d)
-  Vector rho1_, rho2_, part_, work1_, work2_, ddx_, ddl_, full_, solved_;
+  Vector rho1_, rho2_, part_, work1_, work2_, ddx_, ddl_, kept_dx_, kept_dl_, remainder1_,
+      remainder2_, full_, solved_;
 };
 
 }  // namespace urto

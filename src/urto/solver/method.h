@@ -17,6 +17,7 @@ struct Run {
   int iterations = 0;
   int outer_iterations = 0;
   int factorizations = 0;
+  LinearCounters linear = {};  ///< of ipm
   std::string message = {};
   std::vector<InteriorPointRecord> interior_point_log =
       {};  ///< filled by ipm if the history is recorded

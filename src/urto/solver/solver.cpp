@@ -182,6 +182,7 @@ Solution run_method(const Registered& entry, const StepProblem& problem, Delassu
   solution.iterations = run.iterations;
   solution.outer_iterations = run.outer_iterations;
   solution.factorizations = run.factorizations;
+  solution.linear = run.linear;
   solution.history = monitor.take_history();
   solution.interior_point_log = std::move(run.interior_point_log);
   return solution;
@@ -198,6 +199,13 @@ void accumulate(Solution& total, Solution&& next) {
     entry.iteration += total.iterations;
     history.push_back(entry);
   }
+  std::vector<InteriorPointRecord> log = std::move(total.interior_point_log);
+  for (InteriorPointRecord record : next.interior_point_log) {
+    record.iteration += total.iterations;
+    log.push_back(record);
+  }
+  LinearCounters counters = total.linear;
+  counters += next.linear;
   // A converged motion beats a smaller residual whose motion has not settled.
   const bool better = next.status == Status::converged ||
                       !(total.certificate.residual() <= next.certificate.residual());
@@ -215,7 +223,9 @@ void accumulate(Solution& total, Solution&& next) {
   total.iterations = iterations;
   total.outer_iterations = outer;
   total.factorizations = factorizations;
+  total.linear = counters;
   total.history = std::move(history);
+  total.interior_point_log = std::move(log);
 }
 
 // Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems and goes on while its rate promises the end soon;

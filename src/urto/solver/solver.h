@@ -86,6 +86,7 @@ struct Solution {
   int iterations = 0;
   int outer_iterations = 0;  ///< of the De Saxcé loop, or proximal steps; 0 where there is none
   int factorizations = 0;
+  LinearCounters linear = {};  ///< of the interior point; zero for other solvers
   Timings timings;
   std::vector<HistoryEntry> history;
   std::vector<InteriorPointRecord> interior_point_log;  ///< with `record_history`, of ipm

@@ -1,28 +1,13 @@
 #include "urto/solver/spd_factor.h"
 
-#include <dlfcn.h>
-
 #include <Eigen/SparseCholesky>
 #ifdef URTO_HAVE_CHOLMOD
 #include <Eigen/CholmodSupport>
+
+#include "urto/solver/blas_threads.h"
 #endif
 
 namespace urto {
-namespace {
-
-// One thread inside BLAS: ours are outside, and the order of its sums must not depend on the machine (design, section 3). Found at run time,
-// because which BLAS stands behind CHOLMOD is the system's choice.
-void use_one_blas_thread() {
-  static const bool done = [] {
-    if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
-      reinterpret_cast<void (*)(int)>(symbol)(1);
-    }
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
-}  // namespace
 
 struct SpdFactor::Impl {
   bool large = false;

@@ -1,0 +1,43 @@
+// LDLᵀ (or LU) with pivoting for accuracy, by MUMPS: the safe path behind the interior point. Symmetric indefinite matrices of any scaling, 1 × 1 and
+// 2 × 2 pivots, null pivots of singular matrices (the solution is zero there), the inertia and a backward error with every solve.
+//
+// MUMPS's sequential build is not re-entrant, not even with separate instances: every call is under one lock.
+// Built in with URTO_WITH_MUMPS; without it `is_available` is false and nothing else may be called.
+#pragma once
+
+#include <memory>
+
+#include "urto/math/types.h"
+
+namespace urto {
+
+class PivotingFactor {
+ public:
+  enum class Symmetry { symmetric, general };
+  explicit PivotingFactor(Symmetry symmetry);
+  ~PivotingFactor();
+  PivotingFactor(const PivotingFactor&) = delete;
+  PivotingFactor& operator=(const PivotingFactor&) = delete;
+
+  static bool is_available();
+
+  /// Orders the pattern; the lower triangle of a symmetric matrix, all of a general one. Reads the values too: they tell which 2 × 2 pivots to expect.
+  bool analyze(const SparseMatrix& A);
+  /// Taken: pivots that are rounding get no part in the solution. Not so for a barrier's matrix that MUMPS does not find singular: its smallest pivots share the
+  /// forces among redundant contacts (measured: 25 iterations instead of 13).
+  enum class NullPivots { kept, taken };
+  /// False if memory runs out, or the matrix is singular and its null pivots were to be kept.
+  bool factorize(const SparseMatrix& A, NullPivots nulls);
+  /// False if the solution is not finite.
+  bool solve(const Vector& rhs, Vector& x);
+
+  int negative_pivots() const;  ///< of the last factorisation; symmetric only
+  int null_pivots() const;      ///< of the last factorisation
+  double backward_error() const;  ///< of the last solve: ω₁ + ω₂ of Arioli, Demmel and Duff (1989)
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace urto
