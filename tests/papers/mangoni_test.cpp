@@ -269,14 +269,14 @@ TEST(Mangoni, Table53WithConesOfFriction) {
 TEST(Mangoni, Table53WithCoulombsLawOnSixtyFourBalls) {
   // Under the exact law the larger boxes are open: docs/solvers/ipm.md.
 #ifdef NDEBUG
-  constexpr int steps = 50;
+  constexpr int steps = 50, most = 17;
 #else
-  constexpr int steps = 5;
+  constexpr int steps = 5, most = 20;  // while they fall into place: 18.2
 #endif
   const Count count = run(balls_in_box(64, 0.3), steps, WarmStart::none, Friction::exact);
   EXPECT_EQ(count.calls, steps);
   RecordProperty("balls64", std::to_string(count.average()));
-  EXPECT_LE(count.average(), 17);
+  EXPECT_LE(count.average(), most);
 }
 
 // Spheres on top of each other, each held on a vertical line by two joint rows: masses from the bottom up.

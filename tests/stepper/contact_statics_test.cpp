@@ -165,7 +165,7 @@ TEST(ContactStatics, ASpringPressesABlockAgainstAWall) {
   const int ball = testing::add_ball(m, "ball", {0.105, 0, 0.1}, 0.1, 2);
   MeasureSpring spring;
   spring.name = "spring";
-  spring.marker_a = add_marker(m, "anchor", 0, {{1.0, 0, 0.1}, {}});
+  spring.marker_a = add_marker(m, "anchor", 0, {.position = {1.0, 0, 0.1}});
   spring.marker_b = add_marker(m, "end", ball, {});
   spring.rest = 1.2;
   spring.stiffness.slope = 1000;
