@@ -57,9 +57,10 @@ Model random_drop(Random& random) {
 
 /// The most that any step gave, relative to the energy of the start.
 struct Gains {
-  double energy = 0;    ///< kinetic and potential, beyond what pushing overlaps apart gave
-  double contacts = 0;  ///< the work of contacts, by the audit, beyond the same
-  double both = 0;      ///< the lesser of the two
+  double energy = 0;     ///< kinetic and potential, beyond what pushing overlaps apart gave
+  double contacts = 0;   ///< the work of contacts, by the audit, beyond the same
+  double both = 0;       ///< the lesser of the two
+  double inelastic = 0;  ///< `energy` of drops without restitution
   double recovery = 0;
   double above_start = 0;  ///< more than there was in the beginning
   long missed = 0;
@@ -81,6 +82,7 @@ Gains drop_all(double recovery_speed) {
       const double energy = (run.energy().total() - last - flow.recovery) / start;
       const double contacts = -(flow.impact + flow.friction) / start;
       most.energy = std::max(most.energy, energy);
+      if (m.materials[0].restitution == 0) most.inelastic = std::max(most.inelastic, energy);
       most.contacts = std::max(most.contacts, contacts);
       most.both = std::max(most.both, std::min(energy, contacts));
       most.recovery = std::max(most.recovery, flow.recovery / start);
@@ -98,6 +100,7 @@ Gains drop_all(double recovery_speed) {
 // work with ½(u* + u⁺), and a body thrown up that falls back within one step seems to gain. What grows must grow by both.
 TEST(Drops, EnergyNeverGrows) {
   const Gains most = drop_all(SimulationOptions{}.stepper.recovery_speed);
+  EXPECT_LT(most.inelastic, 1e-9);
   EXPECT_LT(most.both, 1e-9);
   EXPECT_LT(most.contacts, 1e-5);
   EXPECT_LT(most.energy, 1e-3);
@@ -108,6 +111,7 @@ TEST(Drops, EnergyNeverGrows) {
 TEST(Drops, EnergyNeverGrowsWhereOverlapsAreLeftAlone) {
   const Gains most = drop_all(0);
   EXPECT_EQ(most.recovery, 0);
+  EXPECT_LT(most.inelastic, 1e-9);
   EXPECT_LT(most.both, 1e-9);
   EXPECT_EQ(most.missed, 0);
 }

@@ -308,7 +308,8 @@ class AutomaticSolve {
       const Vector start = Vector::Zero(rest.rows());
       Delassus W(rest);
       SolveOptions options = options_;
-      options.max_iterations = 200;
+      options.max_iterations = std::min(200, options_.max_iterations - best_.iterations);
+      if (options.max_iterations <= 0) return false;
       Solution part = run_method(find_solver("prox"), rest, W, options, start, start_);
       Vector whole = Vector::Zero(problem_.rows());
       whole.head(first) = part.lambda.head(first);
