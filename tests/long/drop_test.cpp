@@ -10,12 +10,6 @@ namespace {
 
 using namespace urto::testing;
 
-#ifdef NDEBUG
-constexpr int drops = 1000;
-#else
-constexpr int drops = 100;  // assertions and sanitizers are slow
-#endif
-
 constexpr std::array kinds{ShapeKind::sphere,   ShapeKind::capsule, ShapeKind::box,
                            ShapeKind::cylinder, ShapeKind::cone,    ShapeKind::ellipsoid,
                            ShapeKind::hull};
@@ -69,7 +63,7 @@ struct Gains {
 Gains drop_all(double recovery_speed) {
   Random random(31);
   Gains most;
-  for (int round = 0; round < drops; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     const Model m = random_drop(random);
     SimulationOptions options{.duration = 0.5};
     options.stepper.recovery_speed = recovery_speed;
