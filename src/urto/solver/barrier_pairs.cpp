@@ -258,16 +258,42 @@ void BarrierPairs::corrector_target(double sigma_mu, bool second_order) {
   }
 }
 
+// On a cone the products are the eigenvalues of Wλ̂ ∘ W⁻¹ŷ in the scaled variables; on ℝ₊ that is λ̂ŷ.
 bool BarrierPairs::centrality_target(const Step& trial, double target_mu) {
   bool changed = false;
-  for (const Pair& p : pairs_) {
-    if (p.cone) continue;
-    const int k = p.at;
-    const double product = (l_[k] + trial.dual * dl_[k]) * (y_[k] + trial.primal * dy_[k]);
+  const auto correction = [&](double product) {
     const double wanted = std::clamp(product, 0.1 * target_mu, 10 * target_mu);
-    const double correction = std::max(wanted - product, -10 * target_mu);
-    changed = changed || correction != 0;
-    target_[k] -= correction / l_[k];
+    const double c = std::max(wanted - product, -10 * target_mu);
+    changed = changed || c != 0;
+    return c;
+  };
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    const Pair& p = pairs_[i];
+    if (!p.cone) {
+      const int k = p.at;
+      const double product = (l_[k] + trial.dual * dl_[k]) * (y_[k] + trial.primal * dy_[k]);
+      target_[k] -= correction(product) / l_[k];
+      continue;
+    }
+    const lorentz::Scaling& s = scaling_[i];
+    Block l{}, y{}, a{}, b{}, v{}, z{};
+    for (int k = 0; k < p.dim; ++k) {
+      l[k] = l_[p.at + k] + trial.dual * dl_[p.at + k];
+      y[k] = y_[p.at + k] + trial.primal * dy_[p.at + k];
+    }
+    s.apply(l.data(), a.data());
+    s.apply_inverse(y.data(), b.data());
+    lorentz::product(a.data(), b.data(), p.dim, v.data());
+    const double tail = v[0] - lorentz::margin(v.data(), p.dim);
+    const double high = correction(v[0] + tail);
+    const double low = correction(v[0] - tail);
+    if (high == 0 && low == 0) continue;
+    v[0] = 0.5 * (high + low);
+    for (int k = 1; k < p.dim; ++k) v[k] *= tail > 0 ? 0.5 * (high - low) / tail : 0;
+    s.apply(&l_[p.at], z.data());
+    lorentz::divide(z.data(), v.data(), p.dim, a.data());
+    s.apply(a.data(), b.data());
+    for (int k = 0; k < p.dim; ++k) target_[p.at + k] -= b[k];
   }
   return changed;
 }

@@ -9,6 +9,7 @@ namespace urto {
 namespace {
 
 constexpr double partial_mu = 0.1;  // of a start with the velocity only
+constexpr double mu_of_cones = 10;  // of a cold start of a cone program, in units of a typical energy: box of balls 15 … 16 iterations instead of 16 … 19
 constexpr double short_step = 1e-2;
 constexpr int short_steps_cold = 6;
 constexpr int short_steps_warm = 2;
@@ -111,7 +112,34 @@ const Vector& InteriorPoint::publish() {
 
 bool InteriorPoint::observe() {
   const Vector& u = publish();
-  return run_.monitor.observe(iteration_, run_.lambda, u);
+  const bool stop = run_.monitor.observe(iteration_, run_.lambda, u);
+  if (options_.stop == InteriorPointOptions::Stop::certificate) return stop;
+  if (stop && run_.monitor.status() != Status::converged) return true;
+  if (!meets_own_test()) return false;
+  run_.monitor.set_status(Status::converged);
+  return true;
+}
+
+// Recipe 001 §2.7.11: three residuals, each its norm over its number of rows, and μ. Relative: norms over those of what was subtracted, μ in typical energies.
+bool InteriorPoint::meets_own_test() const {
+  const bool relative = options_.stop == InteriorPointOptions::Stop::relative;
+  double joints = 0, others = 0;
+  int joint_rows = 0, other_rows = 0;
+  for (int i = 0; i < W_.blocks(); ++i) {
+    const int d = W_.K().sets[i].dim;
+    const bool joint = W_.K().sets[i].kind == SetKind::free;
+    (joint ? joints : others) += rp_.segment(W_.K().start[i], d).squaredNorm();
+    (joint ? joint_rows : other_rows) += d;
+  }
+  const double size = u_.norm() + y_.norm();
+  const auto small = [&](double squared, int rows) {
+    const double norm = std::sqrt(squared);
+    return norm <= options_.residual_tolerance * (relative ? size : rows);
+  };
+  const double unit = relative ? 1 : energy_ * energy_;
+  return small(joints, joint_rows) && small(others, other_rows) &&
+         (relative ? momentum_ <= options_.residual_tolerance : small(rd_.squaredNorm(), n_)) &&
+         pairs_.mu() * unit <= options_.mu_tolerance;
 }
 
 // T = w_i S⁻², the identity in dimensionless variables: x and λ of min ½xᵀHx − aᵀx + ½‖ŷ‖² (recipe 001 §2.8.6), with û = −Tλ.
@@ -370,7 +398,9 @@ void InteriorPoint::solve_from_several_starts() {
     bool careful;
   };
   // Exact friction, μ in units of a typical energy: the law is not monotone, and where Newton is led astray from one start, another works.
-  for (const Start start : {Start{1, false}, Start{10, false}, Start{10, true}, Start{1, true}}) {
+  const double first = direct_ || !pairs_.has_cones() ? 1 : mu_of_cones;
+  for (const Start start :
+       {Start{first, false}, Start{10, false}, Start{10, true}, Start{1, true}}) {
     careful_ = start.careful;
     place_cold(start.mu);
     if (iterate(short_steps_cold) == Outcome::stopped) return;
@@ -431,6 +461,7 @@ void InteriorPoint::loop_on_de_saxce() {
 }
 
 void InteriorPoint::solve() {
+  run_.monitor.use_every_iteration();
   if (observe_start()) return;
   const Vector given = run_.lambda;
   const bool warm =

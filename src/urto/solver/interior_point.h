@@ -42,6 +42,7 @@ class InteriorPoint {
   void rescue(const Vector& given);
   void loop_on_de_saxce();
   bool observe();
+  bool meets_own_test() const;
   const Vector& publish();
   bool ripe(double residual, double finish_at);
   bool finish();

@@ -27,6 +27,11 @@ struct InteriorPointOptions {
     direct,  ///< De Saxcé's term is part of the equations of every Newton step
     loop,    ///< frozen; an outer loop solves cone problems until it stands still
   };
+  enum class Stop : std::uint8_t {
+    certificate,  ///< SolveOptions::tolerance, as every solver
+    absolute,     ///< recipe 001 §2.7.11: norms of residuals over their rows and μ, in the problem's units
+    relative,     ///< the same, relative to the terms of each equation and to a typical energy
+  };
 
   Start start = Start::centred;
   WarmStart warm_start = WarmStart::full;
@@ -48,6 +53,9 @@ struct InteriorPointOptions {
   bool damp_residuals = false;  ///< (1 − σ) on the residuals of the corrector (recipe 001 §2.8.4)
   bool recursive_residuals =
       false;  ///< carried along instead of recomputed (recipe 001 §2.7.4); convex law only
+  /// The solution's status says all the same whether its certificate meets the tolerance.
+  Stop stop = Stop::certificate;
+  double residual_tolerance = 1e-10, mu_tolerance = 1e-9;  ///< of the other two stop tests
   /// Not set: by size, and a safer one where a linear solve misses its residual. Set: this one where the problem allows it.
   std::optional<LinearPath> linear_path = {};
 };

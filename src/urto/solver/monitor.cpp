@@ -43,10 +43,9 @@ double natural_map_squared(const ConvexSet& set, const double* lambda, const dou
 }  // namespace
 
 void MotionEstimate::record(int iteration, const Vector& u) {
-  constexpr double growth = 1.2;
   constexpr double slow =
       20;  // moves that get no shorter are rounding, if they are as short as that
-  if (iteration_ >= 0 && iteration < growth * iteration_ + 1) return;
+  if (iteration_ >= 0 && iteration < growth_ * iteration_ + 1) return;
   if (iteration_ >= 0) {
     const double move = (u - u_).norm();
     const double rate = move > 0 ? move / move_ : 0;  // zero for the first move

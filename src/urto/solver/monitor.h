@@ -10,15 +10,18 @@
 namespace urto {
 
 // How far the velocity of an iteration still is from its limit, extrapolated from its moves over windows that grow with the iteration: exact for
-// a geometric sequence in the long run, and for a power of the iteration too, which is how methods creep on degenerate problems.
+// a geometric sequence in the long run, and for a power of the iteration too, which is how methods creep on degenerate problems. Newton's steps are
+// not many and each counts: their windows are single iterations.
 class MotionEstimate {
  public:
+  void use_every_iteration() { growth_ = 1; }
   void record(int iteration, const Vector& u);
   /// Infinite until four velocities are recorded; not less than the move since the last of them.
   double distance(const Vector& u) const { return std::max(distance_, (u - u_).norm()); }
 
  private:
   Vector u_;
+  double growth_ = 1.2;  ///< of a window against the last one
   int iteration_ = -1;
   double move_ = std::numeric_limits<double>::infinity();
   double rate_ = 0;
@@ -55,6 +58,8 @@ class Monitor {
     best_residual_ = std::numeric_limits<double>::infinity();
     met_at_ = -1;
   }
+  /// For methods of Newton's kind: see MotionEstimate.
+  void use_every_iteration() { motion_.use_every_iteration(); }
   void set_iteration_offset(int offset) { offset_ = offset; }
 
   /// √Σ ρ_i‖q_i‖²: what the scaled residual is relative to, the root of an energy.
