@@ -222,6 +222,36 @@ TEST(InteriorPoint, EveryOptionLeadsToTheSameMotion) {
   }
 }
 
+// Recipe 001 §2.7.11, checklist 44: all four criteria, in the problem's units or relative to it.
+TEST(InteriorPoint, StopTestsOfTheSourceAreWhatTheySay) {
+  using Stop = Options::Stop;
+  for (const double friction : {0.0, 0.4}) {
+    const StepProblem p = sphere_packing({.contacts = 60, .mu = friction});
+    for (const Stop stop : {Stop::absolute, Stop::relative}) {
+      std::vector<int> iterations;
+      for (const double mu : {1e-3, 1e-8, 1e-15}) {
+        SolveOptions options{.solver = "ipm", .friction = Friction::convex, .record_history = true};
+        options.interior_point.stop = stop;
+        options.interior_point.mu_tolerance = mu;
+        options.interior_point.residual_tolerance = 1e-9;
+        options.interior_point.newton_finish = false;
+        const Solution s = solve(p, options);
+        ASSERT_FALSE(s.interior_point_log.empty());
+        EXPECT_EQ(s.status == Status::converged, s.certificate.meets(options.tolerance));
+        iterations.push_back(s.iterations);
+        if (stop == Stop::relative) {
+          EXPECT_LE(s.interior_point_log.back().mu, mu);
+        } else {
+          // One pair a contact: μ is the mean of λ·u, as the residuals are far smaller.
+          EXPECT_LE(s.lambda.dot(s.u), 1.01 * mu * p.blocks() + 1e-9);
+        }
+      }
+      EXPECT_LE(iterations[0], iterations[1]);
+      EXPECT_LT(iterations[1], iterations[2]);
+    }
+  }
+}
+
 TEST(InteriorPoint, LoopAndDirectTreatmentFindTheSameSlidingMass) {
   for (const auto coulomb : {Options::Coulomb::direct, Options::Coulomb::loop}) {
     SolveOptions options{.solver = "ipm", .tolerance = 1e-10};

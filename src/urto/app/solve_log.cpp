@@ -117,6 +117,7 @@ json describe_linear(const LinearCounters& c) {
     factorizations[std::string(to_string(static_cast<LinearPath>(k)))] = c.factorizations[k];
   return {{"factorizations", std::move(factorizations)},
           {"analyses", c.analyses},
+          {"reused", c.reused},
           {"solves", c.solves},
           {"refinements", c.refinements},
           {"strengthened", c.strengthened},

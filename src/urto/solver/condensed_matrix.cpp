@@ -12,8 +12,9 @@ using SmallMatrix =
 
 }  // namespace
 
-CondensedMatrix::CondensedMatrix(const StepProblem& problem, Symmetry symmetry, Kernel kernel)
-    : problem_(problem), symmetry_(symmetry) {
+CondensedMatrix::CondensedMatrix(const Delassus& W, Symmetry symmetry, Kernel kernel)
+    : problem_(W.problem()), symmetry_(symmetry) {
+  const StepProblem& problem = problem_;
   offset_.push_back(0);
   for (const ConvexSet& set : problem.K.sets) offset_.push_back(offset_.back() + set.dim * set.dim);
 
@@ -66,10 +67,9 @@ CondensedMatrix::CondensedMatrix(const StepProblem& problem, Symmetry symmetry, 
     dense_ = std::make_unique<DenseFactor>(
         symmetry == Symmetry::symmetric ? DenseFactor::Kind::cholesky : DenseFactor::Kind::lu);
   } else if (symmetry == Symmetry::symmetric) {
-    factor_.analyze(matrix_);
+    factor_.emplace(W.symbolic_store(), matrix_);
   } else {
-    lu_ = std::make_unique<Eigen::SparseLU<SparseMatrix>>();
-    lu_->analyzePattern(matrix_);
+    lu_.emplace(W.symbolic_store(), matrix_);
   }
 }
 
@@ -77,9 +77,9 @@ void CondensedMatrix::solve(const Vector& rhs, Vector& x) const {
   if (dense_) {
     dense_->solve(rhs, x);
   } else if (lu_) {
-    x = lu_->solve(rhs);
+    x = (*lu_)->solve(rhs);
   } else {
-    factor_.solve(rhs, x);
+    (*factor_)->solve(rhs, x);
   }
 }
 
@@ -116,9 +116,9 @@ bool CondensedMatrix::factorize(const std::vector<double>& D) {
     }
   }
   if (dense_) return dense_->factorize(matrix_);
-  if (!lu_) return factor_.factorize(matrix_);
-  lu_->factorize(matrix_);
-  return lu_->info() == Eigen::Success;
+  if (!lu_) return (*factor_)->factorize(matrix_);
+  (*lu_)->factorize(matrix_);
+  return (*lu_)->info() == Eigen::Success;
 }
 
 }  // namespace urto

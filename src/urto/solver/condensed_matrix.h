@@ -4,13 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
-
-#include <Eigen/SparseLU>
 
 #include "urto/solver/delassus.h"
 #include "urto/solver/dense_factor.h"
-#include "urto/solver/spd_factor.h"
 
 namespace urto {
 
@@ -18,7 +16,8 @@ class CondensedMatrix {
  public:
   enum class Symmetry { symmetric, general };
   enum class Kernel { sparse, dense };
-  CondensedMatrix(const StepProblem& problem, Symmetry symmetry, Kernel kernel = Kernel::sparse);
+  /// Of W's problem; sparse factors come from W's store.
+  CondensedMatrix(const Delassus& W, Symmetry symmetry, Kernel kernel = Kernel::sparse);
 
   /// `D` holds the blocks one after the other, column-major, block i at offset `block_offset(i)`.
   int block_offset(int i) const { return offset_[i]; }
@@ -26,6 +25,10 @@ class CondensedMatrix {
   /// False if the matrix is not positive definite.
   bool factorize(const std::vector<double>& D);
   void solve(const Vector& rhs, Vector& x) const;
+  /// False if the store knew the pattern.
+  bool is_analysed_anew() const {
+    return (!factor_ || factor_->is_new()) && (!lu_ || lu_->is_new());
+  }
 
  private:
   bool skip(int e, int f) const {
@@ -43,8 +46,8 @@ class CondensedMatrix {
   std::vector<double> mass_;  ///< values of H in the same pattern
   std::vector<int>
       target_;  ///< for each (block, entry pair, column): where its run of rows starts in the values
-  SpdFactor factor_;
-  std::unique_ptr<Eigen::SparseLU<SparseMatrix>> lu_;
+  std::optional<LentFactor<SpdFactor>> factor_;
+  std::optional<LentFactor<SparseLu>> lu_;
   std::unique_ptr<DenseFactor> dense_;
 };
 

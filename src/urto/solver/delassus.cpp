@@ -84,7 +84,8 @@ bool entries_match_bodies(const BlockRows& J, const BlockDiagonal& H) {
 
 }  // namespace
 
-Delassus::Delassus(const StepProblem& problem) : problem_(problem) {
+Delassus::Delassus(const StepProblem& problem, SymbolicStore* store)
+    : problem_(problem), store_(store) {
   E_ = problem.E;
   q_ = problem.b;
   skew_.resize(rows(), rows());
@@ -103,8 +104,8 @@ Delassus::Delassus(const StepProblem& problem) : problem_(problem) {
       factored_ = is_block_diagonal(E_, problem.K);
     } else {
       const SparseMatrix H = sparse_mass(problem);
-      mass_factor_.analyze(H);
-      if (!mass_factor_.factorize(H)) {
+      mass_factor_.emplace(store, H);
+      if (!(*mass_factor_)->factorize(H)) {
         throw InputError("H", "a matrix that is not positive definite",
                          "a positive definite matrix (mass plus stiffness and damping)");
       }
@@ -139,7 +140,7 @@ void Delassus::solve_mass(const Vector& rhs, Vector& x) const {
   if (inverse_mass_.blocks() > 0) {
     multiply(inverse_mass_, rhs, x);
   } else {
-    mass_factor_.solve(rhs, x);
+    (*mass_factor_)->solve(rhs, x);
   }
 }
 
@@ -204,7 +205,7 @@ void Delassus::compute_diagonal() {
         const auto& entry = problem_.J.entries[e];
         Jt.middleRows(entry.column, entry.width) += entry_block(problem_.J, i, entry).transpose();
       }
-      D += Jt.transpose() * mass_factor_.solve(Jt);
+      D += Jt.transpose() * (*mass_factor_)->solve(Jt);
     } else {
       for (int e = problem_.J.entry_start[i]; e < problem_.J.entry_start[i + 1]; ++e) {
         D += entry_block(JHinv_, i, JHinv_.entries[e]) *
@@ -300,7 +301,7 @@ void Delassus::assemble_from_solves() {
   for (int i = 0; i < blocks(); ++i) {
     const int d = K().sets[i].dim;
     const Matrix rhs = Matrix(Jt.middleCols(K().start[i], d));
-    Matrix column = J * mass_factor_.solve(rhs);  // rows × d: the column block of W
+    Matrix column = J * (*mass_factor_)->solve(rhs);  // rows × d: the column block of W
     column += Matrix(E_.middleCols(K().start[i], d));
     W_.add_block(d);
     for (int j = 0; j < blocks(); ++j) {

@@ -11,20 +11,22 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "urto/math/block_matrix.h"
 #include "urto/problem/step_problem.h"
-#include "urto/solver/spd_factor.h"
+#include "urto/solver/symbolic_store.h"
 
 namespace urto {
 
 class Delassus {
  public:
-  /// Throws InputError if H is not positive definite.
-  explicit Delassus(const StepProblem& problem);
+  /// Throws InputError if H is not positive definite. `store`: where sparse factors come from, here and in all that works with this operator; null: made anew.
+  explicit Delassus(const StepProblem& problem, SymbolicStore* store = nullptr);
 
   const StepProblem& problem() const { return problem_; }
+  SymbolicStore* symbolic_store() const { return store_; }
   const SetProduct& K() const { return problem_.K; }
   int rows() const { return problem_.rows(); }
   int blocks() const { return problem_.blocks(); }
@@ -63,12 +65,13 @@ class Delassus {
   void assemble_from_solves();
 
   const StepProblem& problem_;
+  SymbolicStore* store_;
   SparseMatrix E_, skew_;
   bool factored_ = false;
   bool condensed_ = false;
   std::shared_ptr<const Matrix> inverse_times_;  ///< condensed: H⁻¹ [Jᵀ a], dense
   BlockDiagonal inverse_mass_;
-  SpdFactor mass_factor_;
+  std::optional<LentFactor<SpdFactor>> mass_factor_;
   BlockRows JHinv_;
   BlockRows W_;
   bool assembled_ = false;

@@ -9,7 +9,8 @@ namespace urto {
 namespace {
 
 constexpr double partial_mu = 0.1;  // of a start with the velocity only
-constexpr double mu_of_cones = 10;  // of a cold start of a cone program, in units of a typical energy: box of balls 15 … 16 iterations instead of 16 … 19
+constexpr double mu_of_cones =
+    10;  // of a cold start of a cone program, in units of a typical energy: box of balls 15 … 16 iterations instead of 16 … 19
 constexpr double short_step = 1e-2;
 constexpr int short_steps_cold = 6;
 constexpr int short_steps_warm = 2;
@@ -383,11 +384,13 @@ bool InteriorPoint::polish(const Vector& from, double shift, int most_steps) {
       W.apply_skew(lambda, c);
       u += c;
     }
-    if (!(run_.monitor.residual(lambda, u) < 0.3 * before)) break;
+    const double after = run_.monitor.residual(lambda, u);
+    if (!(after < before)) break;
     run_.iterations = iteration_;
     run_.x.resize(0);
     run_.lambda = lambda;
     if (run_.monitor.observe(iteration_, lambda, u)) return true;
+    if (!(after < 0.3 * before)) break;
   }
   return false;
 }
@@ -477,6 +480,7 @@ void InteriorPoint::solve() {
     }
     if (!done && !run_.monitor.limit_reached(iteration_)) solve_from_several_starts();
   }
+  run_.iterations = iteration_;
   run_.factorizations += system_.counters().all_factorizations();
   run_.linear += system_.counters();
   if (exact_ && options_.proximal_rescue && run_.monitor.status() == Status::stalled) rescue(given);
@@ -488,7 +492,7 @@ void interior_point(Run& run) {
     InteriorPoint(run, run.W, nullptr).solve();
     return;
   }
-  Delassus W(reduced->problem);
+  Delassus W(reduced->problem, run.W.symbolic_store());
   InteriorPoint(run, W, &*reduced).solve();
 }
 

@@ -29,8 +29,8 @@ struct InteriorPointOptions {
   };
   enum class Stop : std::uint8_t {
     certificate,  ///< SolveOptions::tolerance, as every solver
-    absolute,     ///< recipe 001 §2.7.11: norms of residuals over their rows and μ, in the problem's units
-    relative,     ///< the same, relative to the terms of each equation and to a typical energy
+    absolute,  ///< recipe 001 §2.7.11: norms of residuals over their rows and μ, in the problem's units
+    relative,  ///< the same, relative to the terms of each equation and to a typical energy
   };
 
   Start start = Start::centred;
@@ -40,8 +40,7 @@ struct InteriorPointOptions {
   Coulomb coulomb = Coulomb::direct;
   double fixed_eta =
       0;  ///< fraction of the way to the boundary; 0: ours; negative: the source's adaptive formula
-  int centrality_corrections =
-      2;  ///< at most, by Gondzio, each one more substitution; without cones only
+  int centrality_corrections = 4;  ///< at most, by Gondzio, each one more substitution
   /// The last digits by the active set: a Newton step on the complementarity itself, where the pairs tell which side is zero. Off: the
   /// interior point alone, which then shares no step with any other solver.
   bool newton_finish = true;

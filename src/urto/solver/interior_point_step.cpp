@@ -14,6 +14,10 @@ constexpr double smoothing = 0.1;
 // Careful steps of exact friction: shorter ones are replaced, and μ is kept above so much of the residual, which frozen steps do not take down with it.
 constexpr double blocked = 0.1;
 constexpr double balance = 0.1;
+// Mehrotra's is 3; what follows the predictor here makes longer steps than his (box of balls: 17.7 iterations instead of 18.9). Coulomb's law punishes such
+// courage: with 4, and with more corrections of centrality than two, one step of the box in ten is led astray.
+constexpr double sigma_power = 4, sigma_power_exact = 3;
+constexpr int corrections_exact = 2;
 // What a correction of centrality aims at beyond the step found, and what it must gain.
 constexpr double longer_by = 0.5, worth_it = 0.02;
 
@@ -121,7 +125,8 @@ bool InteriorPoint::find_step(bool exact, Candidate& found) {
   found.affine_mu = pairs_.mu_after(found.affine);
   if (pairs_.degree() == 0) return true;
   if (!options_.predictor_only) {
-    found.sigma = std::pow(std::clamp(found.affine_mu / mu, 0.0, 1.0), 3);
+    found.sigma = std::pow(std::clamp(found.affine_mu / mu, 0.0, 1.0),
+                           exact_ ? sigma_power_exact : sigma_power);
     if (careful_) {
       const double off = primal_norm_ / std::sqrt(pairs_.degree());
       found.sigma = std::max(found.sigma, std::min(1.0, balance * off / mu));
@@ -137,7 +142,9 @@ bool InteriorPoint::find_step(bool exact, Candidate& found) {
 // Gondzio 1996: more substitutions for a longer step.
 void InteriorPoint::correct_centrality(bool exact, double mu, Candidate& found) {
   BarrierPairs::Step& step = found.step;
-  for (int k = 0; k < options_.centrality_corrections; ++k) {
+  const int most = exact_ ? std::min(options_.centrality_corrections, corrections_exact)
+                          : options_.centrality_corrections;
+  for (int k = 0; k < most; ++k) {
     const BarrierPairs::Step trial{std::min(1.0, step.primal + longer_by),
                                    std::min(1.0, step.dual + longer_by)};
     if (std::min(step.primal, step.dual) > 0.9 ||

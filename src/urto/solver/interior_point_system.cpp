@@ -155,12 +155,12 @@ void InteriorPointSystem::build_condensed() {
   auto& matrix = condensed_[symmetric_ ? 0 : 1];
   if (matrix) return;
   const Timer timer(counters_.analysis_seconds);
-  ++counters_.analyses;
   using Symmetry = CondensedMatrix::Symmetry;
   using Kernel = CondensedMatrix::Kernel;
   matrix = std::make_unique<CondensedMatrix>(
-      W_.problem(), symmetric_ ? Symmetry::symmetric : Symmetry::general,
+      W_, symmetric_ ? Symmetry::symmetric : Symmetry::general,
       path_ == LinearPath::dense ? Kernel::dense : Kernel::sparse);
+  ++(matrix->is_analysed_anew() ? counters_.analyses : counters_.reused);
 }
 
 // D_i = (T_i + E_i + δ)⁻¹ = (I + T_i⁻¹(E_i + δ))⁻¹ T_i⁻¹: T⁻¹ is given, because a cone's T has eigenvalues μ⁻¹ … μ and inverting it would lose
@@ -246,31 +246,32 @@ void InteriorPointSystem::build_kernel() {
   const bool pivoting = path_ == LinearPath::pivoting;
   if (pivoting ? form.pivoting || form.full_pivoting : form.analysed) return;
   const Timer timer(counters_.analysis_seconds);
-  ++counters_.analyses;
+  bool anew = true;
+  const auto lend = [&](auto& factor) {
+    factor.emplace(W_.symbolic_store(), form.matrix);
+    anew = factor->is_new();
+  };
   if (pivoting && is_small()) {
     form.full_pivoting = std::make_unique<FullPivotFactor>();
     scale_ = Vector::Ones(n_ + m_);
     if (n_ > 0) scale_ << weight1_, weight2_;
-    return;
-  }
-  if (pivoting) {
+  } else if (pivoting) {
     using Symmetry = PivotingFactor::Symmetry;
     form.pivoting =
         std::make_unique<PivotingFactor>(symmetric_ ? Symmetry::symmetric : Symmetry::general);
     form.pivoting->analyze(form.matrix);
-    return;
-  }
-  form.analysed = true;
-  if (path_ == LinearPath::dense) {
+  } else if (path_ == LinearPath::dense) {
     dense_[symmetric_ ? 0 : 1] = std::make_unique<DenseFactor>(
         symmetric_ ? DenseFactor::Kind::cholesky : DenseFactor::Kind::lu);
   } else if (!symmetric_) {
-    lu_.analyzePattern(form.matrix);
+    lend(lu_);
   } else if (n_ > 0) {
-    ldlt_.analyzePattern(form.matrix);
+    lend(ldlt_);
   } else {
-    cholesky_.analyze(form.matrix);
+    lend(cholesky_);
   }
+  form.analysed = form.analysed || !pivoting;
+  ++(anew ? counters_.analyses : counters_.reused);
 }
 
 void InteriorPointSystem::fill_sparse() {
@@ -319,14 +320,14 @@ bool InteriorPointSystem::factorize_sparse() {
   if (path_ == LinearPath::pivoting) return factorize_pivoting(form);
   if (path_ == LinearPath::dense) return dense_[symmetric_ ? 0 : 1]->factorize(form.matrix);
   if (!symmetric_) {
-    lu_.factorize(form.matrix);
-    return lu_.info() == Eigen::Success;
+    (*lu_)->factorize(form.matrix);
+    return (*lu_)->info() == Eigen::Success;
   }
-  if (n_ == 0) return cholesky_.factorize(form.matrix);
-  ldlt_.factorize(form.matrix);
-  if (ldlt_.info() != Eigen::Success) return false;
+  if (n_ == 0) return (*cholesky_)->factorize(form.matrix);
+  (*ldlt_)->factorize(form.matrix);
+  if ((*ldlt_)->info() != Eigen::Success) return false;
   // Quasi-definite: as many negative pivots as rows of J, or rounding has spoilt it.
-  const Vector pivots = ldlt_.vectorD();
+  const Vector pivots = (*ldlt_)->vectorD();
   return (pivots.array() < 0).count() == m_ && pivots.allFinite();
 }
 
@@ -345,11 +346,11 @@ bool InteriorPointSystem::solve_sparse() {
   if (path_ == LinearPath::dense) {
     dense_[symmetric_ ? 0 : 1]->solve(full_, solved_);
   } else if (!symmetric_) {
-    solved_ = lu_.solve(full_);
+    solved_ = (*lu_)->solve(full_);
   } else if (n_ == 0) {
-    cholesky_.solve(full_, solved_);
+    (*cholesky_)->solve(full_, solved_);
   } else {
-    solved_ = ldlt_.solve(full_);
+    solved_ = (*ldlt_)->solve(full_);
   }
   return true;
 }

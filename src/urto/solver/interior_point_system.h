@@ -19,9 +19,6 @@
 #include <optional>
 #include <vector>
 
-#include <Eigen/SparseCholesky>
-#include <Eigen/SparseLU>
-
 #include "urto/solver/condensed_matrix.h"
 #include "urto/solver/linear_counters.h"
 #include "urto/solver/pivoting_factor.h"
@@ -100,9 +97,10 @@ class InteriorPointSystem {
   std::unique_ptr<CondensedMatrix> condensed_[2];  ///< symmetric, general
   std::unique_ptr<SparseForm> sparse_[2];
   std::unique_ptr<DenseFactor> dense_[2];  ///< of the local matrix
-  SpdFactor cholesky_;
-  Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower> ldlt_;
-  Eigen::SparseLU<SparseMatrix> lu_;
+  // Of the sparse forms: local, augmented, and either if T is not symmetric.
+  std::optional<LentFactor<SpdFactor>> cholesky_;
+  std::optional<LentFactor<SparseLdlt>> ldlt_;
+  std::optional<LentFactor<SparseLu>> lu_;
   Vector scale_;              ///< of rows and columns for full pivoting
   Vector weight1_, weight2_;  ///< 1/√H_jj, 1/√(tr W_ii/d)
   Vector rho1_, rho2_, part_, work1_, work2_, ddx_, ddl_, kept_dx_, kept_dl_, remainder1_,

@@ -28,6 +28,7 @@ int LinearCounters::all_factorizations() const {
 LinearCounters& LinearCounters::operator+=(const LinearCounters& other) {
   for (int k = 0; k < linear_paths; ++k) factorizations[k] += other.factorizations[k];
   analyses += other.analyses;
+  reused += other.reused;
   solves += other.solves;
   refinements += other.refinements;
   strengthened += other.strengthened;

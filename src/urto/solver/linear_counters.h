@@ -21,6 +21,7 @@ std::string_view to_string(LinearPath path);
 struct LinearCounters {
   std::array<int, linear_paths> factorizations{};  ///< by path
   int analyses = 0;                                ///< of a pattern
+  int reused = 0;                                  ///< patterns known from an earlier solve
   int solves = 0;                                  ///< right-hand sides
   int refinements = 0;                             ///< steps of refinement, all solves
   int strengthened = 0;  ///< factorised again: another path, or a larger shift

@@ -119,8 +119,7 @@ NewtonSystem::NewtonSystem(Delassus& W, bool symmetric)
   if (W.has_mass()) compliance_ = isotropic_compliance(W);
   if (compliance_) {
     condensed_ = std::make_unique<CondensedMatrix>(
-        W.problem(),
-        symmetric ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
+        W, symmetric ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
     D_.assign(condensed_->block_values(), 0.0);
   } else {
     W.matrix();

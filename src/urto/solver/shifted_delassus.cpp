@@ -45,8 +45,7 @@ SparseMatrix lower_triangle(const BlockRows& W) {
 ShiftedDelassus::ShiftedDelassus(Delassus& W) : W_(W), inverse_shift_(W.rows()), work_(W.rows()) {
   if (W.has_mass()) compliance_ = isotropic_compliance(W);
   if (compliance_) {
-    condensed_ =
-        std::make_unique<CondensedMatrix>(W.problem(), CondensedMatrix::Symmetry::symmetric);
+    condensed_ = std::make_unique<CondensedMatrix>(W, CondensedMatrix::Symmetry::symmetric);
     D_.assign(condensed_->block_values(), 0.0);
     z_.resize(W.problem().dofs());
     return;
@@ -57,7 +56,7 @@ ShiftedDelassus::ShiftedDelassus(Delassus& W) : W_(W), inverse_shift_(W.rows()),
     diagonal_position_.push_back(matrix_.outerIndexPtr()[r]);
     diagonal_values_.push_back(matrix_.valuePtr()[diagonal_position_.back()]);
   }
-  factor_.analyze(matrix_);
+  factor_.emplace(W.symbolic_store(), matrix_);
 }
 
 bool ShiftedDelassus::factorize(const Vector& shift) {
@@ -74,12 +73,12 @@ bool ShiftedDelassus::factorize(const Vector& shift) {
       }
     }
   }
-  return condensed_ ? condensed_->factorize(D_) : factor_.factorize(matrix_);
+  return condensed_ ? condensed_->factorize(D_) : (*factor_)->factorize(matrix_);
 }
 
 void ShiftedDelassus::solve(const Vector& g, Vector& y) {
   if (!condensed_) {
-    factor_.solve(g, y);
+    (*factor_)->solve(g, y);
     return;
   }
   // Woodbury: y = R⁻¹(g − J z), (H + JᵀR⁻¹J) z = JᵀR⁻¹g.

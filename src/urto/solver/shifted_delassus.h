@@ -31,7 +31,7 @@ class ShiftedDelassus {
   SparseMatrix matrix_;
   std::vector<double> diagonal_values_;
   std::vector<int> diagonal_position_;
-  SpdFactor factor_;
+  std::optional<LentFactor<SpdFactor>> factor_;
 };
 
 }  // namespace urto

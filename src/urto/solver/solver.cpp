@@ -306,7 +306,7 @@ class AutomaticSolve {
       const int first = problem_.K.start[block];
       const StepProblem rest = without_block(problem_, block);
       const Vector start = Vector::Zero(rest.rows());
-      Delassus W(rest);
+      Delassus W(rest, W_.symbolic_store());
       SolveOptions options = options_;
       options.max_iterations = std::min(200, options_.max_iterations - best_.iterations);
       if (options.max_iterations <= 0) return false;
@@ -396,7 +396,7 @@ Solution solve(const StepProblem& problem, const SolveOptions& options, const Ve
     throw InputError("warm start", fmt::format("{} values", warm_start->size()),
                      fmt::format("{}", problem.rows()));
   }
-  Delassus W(problem);
+  Delassus W(problem, options.symbolic_store);
   Vector lambda =
       warm_start != nullptr && warm_start->allFinite() ? *warm_start : Vector::Zero(problem.rows());
   project(problem.K, lambda, lambda);

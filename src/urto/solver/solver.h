@@ -44,6 +44,8 @@ struct Capabilities {
   bool threads = false;
 };
 
+class SymbolicStore;
+
 struct SolveOptions {
   std::string solver = "auto";
   double tolerance = 1e-8;  ///< on Certificate::residual(), dimensionless
@@ -64,6 +66,9 @@ struct SolveOptions {
       1.0;  ///< λ_r in (0, 1]: 1 takes the projected value, less averages with the old one
 
   InteriorPointOptions interior_point = {};
+
+  /// Where orderings and symbolic factors of sparse matrices are kept from one solve to the next (symbolic_store.h), the caller's; null: for this solve only.
+  SymbolicStore* symbolic_store = nullptr;
 };
 
 struct HistoryEntry {

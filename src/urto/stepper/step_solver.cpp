@@ -381,7 +381,9 @@ void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
   s.E.resize(island.rows, island.rows);
   s.E.setFromTriplets(compliance.begin(), compliance.end());
 
-  const Solution solution = urto::solve(s, options.solve, &warm);
+  SolveOptions solve_options = options.solve;
+  solve_options.symbolic_store = &symbolic_store_;
+  const Solution solution = urto::solve(s, solve_options, &warm);
   for (int d = 0; d < p.H.rows(); ++d) {
     if (new_dof[d] >= 0) x[d] = solution.x[new_dof[d]];
   }
@@ -392,6 +394,7 @@ void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
   }
   ++report.handed_on;
   report.iterations += solution.iterations;
+  report.linear += solution.linear;
   report.solver = solution.solver;
   if (solution.status != Status::converged) {
     report.status = solution.status;
@@ -403,6 +406,7 @@ void StepSolver::solve(const BlockStepProblem& p, const StepSolverOptions& optio
                        Vector& lambda, StepSolveReport& report) {
   report.islands = report.largest_island = report.sweeps = report.guessed = report.handed_on =
       report.iterations = 0;
+  report.linear = {};
   report.status = Status::converged;
   report.message.clear();
   report.solver.clear();

@@ -12,6 +12,7 @@
 
 #include "urto/solver/block_ldlt.h"
 #include "urto/solver/solver.h"
+#include "urto/solver/symbolic_store.h"
 #include "urto/stepper/active_set.h"
 #include "urto/stepper/block_step_problem.h"
 
@@ -24,12 +25,13 @@ struct StepSolverOptions {
 };
 
 struct StepSolveReport {
-  int islands = 0;         ///< with at least one row
-  int largest_island = 0;  ///< rows
-  int sweeps = 0;          ///< of the island that needed most
-  int guessed = 0;         ///< islands that a guess of the active set solved
-  int handed_on = 0;       ///< islands given to the named solver
-  int iterations = 0;      ///< of those, summed
+  int islands = 0;             ///< with at least one row
+  int largest_island = 0;      ///< rows
+  int sweeps = 0;              ///< of the island that needed most
+  int guessed = 0;             ///< islands that a guess of the active set solved
+  int handed_on = 0;           ///< islands given to the named solver
+  int iterations = 0;          ///< of those, summed
+  LinearCounters linear = {};  ///< of those that the interior point solved
   Status status = Status::converged;
   std::string message = {};  ///< why, when the status is not `converged`
   std::string solver = {};   ///< the last one an island was handed to
@@ -94,6 +96,8 @@ class StepSolver {
   std::vector<int> diagonal_start_ = {};
   ActiveSet active_set_;
   Vector kept_lambda_;
+
+  SymbolicStore symbolic_store_;  ///< of the islands handed on
 };
 
 }  // namespace urto
