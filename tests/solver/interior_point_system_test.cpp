@@ -190,7 +190,7 @@ TEST(InteriorPointSystem, PivotingFindsTheNullPivotsOfDoubledJoints) {
   A.setFromTriplets(lower.begin(), lower.end());
   PivotingFactor factor(PivotingFactor::Symmetry::symmetric);
   ASSERT_TRUE(factor.analyze(A));
-  ASSERT_TRUE(factor.factorize(A, PivotingFactor::NullPivots::taken));
+  ASSERT_TRUE(factor.factorize(A, PivotingFactor::NullPivots::taken, 0.1));
   EXPECT_EQ(factor.null_pivots(), p.rows() / 2);
   EXPECT_EQ(factor.negative_pivots(), p.rows() / 2);
   Random random(5);

@@ -90,6 +90,7 @@ class InteriorPointSystem {
   LinearPath path_ = LinearPath::dense;
   bool symmetric_ = true;
   double regularisation_;
+  double pivot_threshold_;  ///< kept for the rest of the solve, as the path is
   int refinements_ = 0;
   LinearCounters counters_ = {};
   const CurvatureBlocks* blocks_ = nullptr;

@@ -20,7 +20,6 @@ constexpr int world_communicator = -987654;  // MUMPS's own number for it
 constexpr int first_workspace = 50;          // per cent more than the analysis estimates
 constexpr int workspace_tries = 5;           // recipe 001 §2.7.13
 constexpr int large = 5000;                  // rows from which a better ordering pays
-constexpr double pivot_threshold = 0.1;      // 0.01 is MUMPS's own: less fill, more digits lost
 // A pivot below this part of the scaled matrix is rounding: a duplicated joint leaves 1e-16.
 constexpr double null_pivot = 1e-15;
 
@@ -62,7 +61,6 @@ PivotingFactor::PivotingFactor(Symmetry symmetry) : impl_(std::make_unique<Impl>
   impl_->control(11) = 2;  // error analysis: the backward error
   impl_->control(14) = first_workspace;
   impl_->control(16) = 1;  // threads
-  data.cntl[0] = pivot_threshold;
   data.cntl[2] = null_pivot;
 }
 
@@ -100,11 +98,12 @@ bool PivotingFactor::analyze(const SparseMatrix& A) {
   return m.run(Job::analysis);
 }
 
-bool PivotingFactor::factorize(const SparseMatrix& A, NullPivots nulls) {
+bool PivotingFactor::factorize(const SparseMatrix& A, NullPivots nulls, double threshold) {
   constexpr int small_integers = -8;
   constexpr int small_reals = -9;
   Impl& m = *impl_;
   std::copy(A.valuePtr(), A.valuePtr() + A.nonZeros(), m.values.begin());
+  m.data.cntl[0] = threshold;
   m.control(24) = nulls == NullPivots::taken ? 1 : 0;
   const std::lock_guard guard(lock());
   for (int attempt = 0; attempt < workspace_tries; ++attempt) {
@@ -150,7 +149,7 @@ bool PivotingFactor::is_available() {
 bool PivotingFactor::analyze(const SparseMatrix&) {
   return false;
 }
-bool PivotingFactor::factorize(const SparseMatrix&, NullPivots) {
+bool PivotingFactor::factorize(const SparseMatrix&, NullPivots, double) {
   return false;
 }
 bool PivotingFactor::solve(const Vector&, Vector&) {

@@ -26,8 +26,9 @@ class PivotingFactor {
   /// Taken: pivots that are rounding get no part in the solution. Not so for a barrier's matrix that MUMPS does not find singular: its smallest pivots share the
   /// forces among redundant contacts (measured: 25 iterations instead of 13).
   enum class NullPivots { kept, taken };
+  /// A pivot is taken if it is at least `threshold` times the largest entry of its column: from 0, the least fill, to 0.5, the most digits.
   /// False if memory runs out, or the matrix is singular and its null pivots were to be kept.
-  bool factorize(const SparseMatrix& A, NullPivots nulls);
+  bool factorize(const SparseMatrix& A, NullPivots nulls, double threshold);
   /// False if the solution is not finite.
   bool solve(const Vector& rhs, Vector& x);
 
