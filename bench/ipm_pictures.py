@@ -2,7 +2,7 @@
 """Pictures of docs/solvers/ipm.md, from the program's own output.
 
 usage: ipm_pictures.py convergence URTO OUT.svg          histories of a few problems (urto solve --verbose --json)
-       ipm_pictures.py sizes PAPERS_TESTS OUT.svg        iterations against size (recipe 001 table 5.3, figure 5.6) from the properties that the tests record
+       ipm_pictures.py sizes BALLS.csv PAPERS_TESTS OUT.svg  iterations against size: recipe 001 table 5.3 from script/bench balls, figure 5.6 from the properties that a test records
        ipm_pictures.py bending URTO SCENE OUT.svg        the bent lattice, and its deflection with hard and with penalty contact
 """
 import csv
@@ -57,27 +57,25 @@ def convergence(urto, target):
     save(figure, target)
 
 
-def sizes(tests, target):
+def sizes(balls, tests, target):
     with tempfile.TemporaryDirectory() as work:
         file = os.path.join(work, 'r.xml')
-        subprocess.run([tests, '--gtest_filter=Mangoni.Table53*:Mangoni.Ladder*', '--gtest_output=xml:' + file],
-                       check=True, stdout=subprocess.DEVNULL)
-        cases = {case.get('name'): {p.get('name'): float(p.get('value')) for p in case.iter('property')}
-                 for case in xml.parse(file).iter('testcase')}
+        subprocess.run([tests, '--gtest_filter=Mangoni.Ladder*', '--gtest_output=xml:' + file], check=True, stdout=subprocess.DEVNULL)
+        ladder = sorted((int(p.get('name')[len('spheres'):]), float(p.get('value'))) for p in xml.parse(file).iter('property')
+                        if p.get('name').startswith('spheres'))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6))
-
-    def numbered(case, word):
-        return sorted((int(k[len(word):]), v) for k, v in cases[case].items() if k.startswith(word))
-
-    for case, label in (('Table53IterationsDoNotGrowWithTheNumberOfBalls', 'without friction'),
-                        ('Table53WithConesOfFriction', 'friction 0.3, convex')):
-        left.semilogx(*zip(*numbered(case, 'balls')), marker='o', markersize=4, label=label)
+    with open(balls) as f:
+        rows = list(csv.DictReader(line for line in f if not line.startswith('#')))
+    for stop, test, style in (('source', "the source's test", 'o-'), ('certificate 1e-8', 'certificate 1e-8', 'o:')):
+        for friction, what, color in (('0', 'no friction', '#1f77b4'), ('0.3', 'friction 0.3, convex', '#d62728')):
+            points = [(int(r['balls']), float(r['iterations'])) for r in rows if r['stop'] == stop and r['friction'] == friction]
+            left.semilogx(*zip(*points), style, markersize=4, color=color, label='%s, %s' % (what, test))
     left.semilogx([64, 280, 595, 1190], [17.2, 17.9, 17.7, 17.8], marker='s', markersize=4, color='#7f7f7f', linestyle='--',
-                  label='Mangoni 2017, without friction')
+                  label="Mangoni 2017, no friction, the source's test")
     left.set(xlabel='balls in the box', ylabel='iterations a step', ylim=(0, None))
     left.set_xticks([64, 280, 595, 1190], ['64', '280', '595', '1190'])
-    left.legend(fontsize=8, frameon=False)
-    right.plot(*zip(*numbered('LadderOfTenfoldMassesReachesThirty', 'spheres')), marker='o', markersize=3)
+    left.legend(fontsize=7, frameon=False)
+    right.plot(*zip(*ladder), marker='o', markersize=3)
     right.axvline(15, color='#7f7f7f', linestyle='--', linewidth=0.8)
     right.text(15.3, 1, 'last one of the source', color='#7f7f7f', fontsize=8)
     right.set(xlabel='spheres, the n-th of 10ⁿ kg', ylabel='iterations', ylim=(0, None))
@@ -125,7 +123,7 @@ def bending(urto, scene, target):
     save(figure, target)
 
 
-COMMANDS = {'convergence': (convergence, 2), 'sizes': (sizes, 2), 'bending': (bending, 3)}
+COMMANDS = {'convergence': (convergence, 2), 'sizes': (sizes, 3), 'bending': (bending, 3)}
 
 if __name__ == '__main__':
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS or len(sys.argv) - 2 != COMMANDS[sys.argv[1]][1]:

@@ -229,8 +229,8 @@ void accumulate(Solution& total, Solution&& next) {
 }
 
 // Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems and goes on while its rate promises the end soon;
-// else the interior point (convex law) or the proximal Newton method takes over, which is the safest. It starts where the caller did, not from the multipliers of the sweeps, which
-// lie far along redundant directions: there it creeps (five to ten times the steps on soups and walls). What it leaves goes to Gauss–Seidel
+// else the interior point takes over, then the proximal Newton method. Both start where the caller did, not from the multipliers of the sweeps, which
+// lie far along redundant directions: there they creep (five to ten times the steps on soups and walls). What they leave goes to Gauss–Seidel
 // again, or, where the problem is convex and the motion must settle, to the accelerated gradient.
 class AutomaticSolve {
  public:
@@ -254,12 +254,12 @@ class AutomaticSolve {
     // Convex: one run, for whether the motion settles shows only in windows that grow with the run.
     if (convex ? attempt("nsgs", 100) : sweep_while_promising(2500)) return std::move(best_);
     lambda_ = start_lambda_;
-    // Convex: the interior point, 3.6 s against 126 s for all of the published problems without it. It is not global for the exact law.
-    if (convex && !has_rolling() && attempt("ipm", options_.max_iterations))
+    // A small problem of the exact law that takes longer than 500 Newton steps is one of those below.
+    const bool small = !convex && problem_.blocks() <= 64;
+    // The interior point, then its proximal steps: half the time of prox or less on the published problems that sweeps leave (docs/solvers/auto.md).
+    if (!has_rolling() && attempt("ipm", small ? 500 : options_.max_iterations))
       return std::move(best_);
     lambda_ = start_lambda_;
-    // A small problem that takes longer than this is one of those below.
-    const bool small = !convex && problem_.blocks() <= 64;
     if (attempt("prox", small ? 500 : options_.max_iterations)) return std::move(best_);
     if (small) {
       // From scratch: a caller's multipliers may lie far along a redundant direction, too.
