@@ -15,7 +15,7 @@ constexpr double smoothing = 0.1;
 constexpr double blocked = 0.1;
 constexpr double balance = 0.1;
 // Mehrotra's is 3; what follows the predictor here makes longer steps than his (box of balls: 17.7 iterations instead of 18.9). Coulomb's law punishes such
-// courage: with 4, and with more corrections of centrality than two, one step of the box in ten is led astray.
+// courage: with 4, and with more corrections of centrality than two, three of fifty steps of the box of 64 balls are led astray.
 constexpr double sigma_power = 4, sigma_power_exact = 3;
 constexpr int corrections_exact = 2;
 // What a correction of centrality aims at beyond the step found, and what it must gain.
