@@ -54,6 +54,8 @@ TEST(SolverInterface, OptionsOutOfRangeAreRefusedByName) {
   refuses({.threads = 0}, "threads");
   refuses({.relaxation = 2}, "relaxation");
   refuses({.sharpness = 0}, "sharpness");
+  refuses({.interior_point = {.residual_tolerance = 0}}, "residual_tolerance");
+  refuses({.interior_point = {.mu_tolerance = -1}}, "mu_tolerance");
   const Vector wrong = Vector::Zero(7);
   EXPECT_NE(message_of([&] { solve(sliding_mass(), {}, &wrong); }).find("warm start"),
             std::string::npos);

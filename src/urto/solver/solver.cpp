@@ -133,6 +133,10 @@ void check_options(const SolveOptions& o) {
   check(o.jacobi_relaxation > 0 && o.jacobi_relaxation < 2, "jacobi_relaxation",
         o.jacobi_relaxation, "a number in (0, 2)");
   check(o.sharpness > 0 && o.sharpness <= 1, "sharpness", o.sharpness, "a number in (0, 1]");
+  const InteriorPointOptions& ipm = o.interior_point;
+  check(ipm.residual_tolerance > 0, "residual_tolerance", ipm.residual_tolerance,
+        "a positive number");
+  check(ipm.mu_tolerance > 0, "mu_tolerance", ipm.mu_tolerance, "a positive number");
 }
 
 double seconds_since(Monitor::Clock::time_point start) {
