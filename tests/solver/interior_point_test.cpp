@@ -196,10 +196,10 @@ TEST(InteriorPoint, RandomContradictionsAreRecognised) {
 TEST(InteriorPoint, EveryOptionLeadsToTheSameMotion) {
   const StepProblem p = sphere_packing({.contacts = 40, .mu = 0.4});
   StepProblem smooth = box_stack({.levels = 2, .mu = 0, .push = 0.1});
-  std::vector<Options> all(11);
+  std::vector<Options> all(12);
   all[1].start = Options::Start::ones;
   all[2].start = Options::Start::least_squares;
-  all[3].steps = Options::Steps::common;
+  all[3].steps = Options::Steps::separate;
   all[4].step_length = Options::StepLength::roots;
   all[5].step_length = Options::StepLength::rescaling;
   all[6].fixed_eta = 0.95;
@@ -207,6 +207,7 @@ TEST(InteriorPoint, EveryOptionLeadsToTheSameMotion) {
   all[8].damp_residuals = true;
   all[9].recursive_residuals = true;
   all[10].predictor_only = true;
+  all[11].centring = Options::Centring::mehrotra;
   for (const StepProblem* problem : {&p, static_cast<const StepProblem*>(&smooth)}) {
     const Solution reference =
         solve(*problem, {.solver = "prox", .tolerance = 1e-10, .friction = Friction::convex});

@@ -26,9 +26,9 @@ BarrierPairs::BarrierPairs(const Delassus& W, double energy_root) : K_(W.K()) {
   scaling_.resize(pairs_.size());
   l_.resize(total);
   y_.resize(total);
-  dl_.resize(total);
-  dy_.resize(total);
-  target_.resize(total);
+  d_.l.resize(total);
+  d_.y.resize(total);
+  d_.target.resize(total);
 }
 
 void BarrierPairs::add_pairs(const ConvexSet& set, int block, int row, double to_y, double to_l) {
@@ -237,7 +237,7 @@ void BarrierPairs::scale(bool exact, CurvatureBlocks& blocks) {
 }
 
 void BarrierPairs::predictor_target() {
-  target_ = y_;
+  d_.target = y_;
 }
 
 void BarrierPairs::corrector_target(double sigma_mu, bool second_order) {
@@ -247,14 +247,14 @@ void BarrierPairs::corrector_target(double sigma_mu, bool second_order) {
     Block z{}, a{}, b{}, rest{}, out{};
     s.apply(&l_[p.at], z.data());
     if (second_order) {
-      s.apply_inverse(&dy_[p.at], a.data());
-      s.apply(&dl_[p.at], b.data());
+      s.apply_inverse(&d_.y[p.at], a.data());
+      s.apply(&d_.l[p.at], b.data());
       lorentz::product(a.data(), b.data(), p.dim, rest.data());
     }
     for (int k = 0; k < p.dim; ++k) rest[k] = (k == 0 ? sigma_mu : 0.0) - rest[k];
     lorentz::divide(z.data(), rest.data(), p.dim, a.data());
     s.apply(a.data(), out.data());
-    for (int k = 0; k < p.dim; ++k) target_[p.at + k] = y_[p.at + k] - out[k];
+    for (int k = 0; k < p.dim; ++k) d_.target[p.at + k] = y_[p.at + k] - out[k];
   }
 }
 
@@ -271,15 +271,15 @@ bool BarrierPairs::centrality_target(const Step& trial, double target_mu) {
     const Pair& p = pairs_[i];
     if (!p.cone) {
       const int k = p.at;
-      const double product = (l_[k] + trial.dual * dl_[k]) * (y_[k] + trial.primal * dy_[k]);
-      target_[k] -= correction(product) / l_[k];
+      const double product = (l_[k] + trial.dual * d_.l[k]) * (y_[k] + trial.primal * d_.y[k]);
+      d_.target[k] -= correction(product) / l_[k];
       continue;
     }
     const lorentz::Scaling& s = scaling_[i];
     Block l{}, y{}, a{}, b{}, v{}, z{};
     for (int k = 0; k < p.dim; ++k) {
-      l[k] = l_[p.at + k] + trial.dual * dl_[p.at + k];
-      y[k] = y_[p.at + k] + trial.primal * dy_[p.at + k];
+      l[k] = l_[p.at + k] + trial.dual * d_.l[p.at + k];
+      y[k] = y_[p.at + k] + trial.primal * d_.y[p.at + k];
     }
     s.apply(l.data(), a.data());
     s.apply_inverse(y.data(), b.data());
@@ -293,7 +293,7 @@ bool BarrierPairs::centrality_target(const Step& trial, double target_mu) {
     s.apply(&l_[p.at], z.data());
     lorentz::divide(z.data(), v.data(), p.dim, a.data());
     s.apply(a.data(), b.data());
-    for (int k = 0; k < p.dim; ++k) target_[p.at + k] -= b[k];
+    for (int k = 0; k < p.dim; ++k) d_.target[p.at + k] -= b[k];
   }
   return changed;
 }
@@ -303,29 +303,32 @@ void BarrierPairs::add_target(bool exact, Vector& r2) const {
     Block t{};
     if (exact && p.cone) slope(p, t.data());
     for (int k = 0; k < p.dim; ++k) {
-      const double value = p.sign * target_[p.at + k] / (p.to_y * p.factor(k));
+      const double value = p.sign * d_.target[p.at + k] / (p.to_y * p.factor(k));
       r2[p.row + k] -= value;
       if (k > 0) r2[p.row] += p.mu * t[k] * value;
     }
   }
 }
 
-void BarrierPairs::undo_direction() {
-  dl_ = last_dl_;
-  dy_ = last_dy_;
+void BarrierPairs::set_direction(const Direction& a, const Direction& b, double t) {
+  const auto blend = [t](const std::vector<double>& from, const std::vector<double>& to,
+                         std::vector<double>& out) {
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = from[k] + t * (to[k] - from[k]);
+  };
+  blend(a.l, b.l, d_.l);
+  blend(a.y, b.y, d_.y);
+  blend(a.target, b.target, d_.target);
 }
 
 void BarrierPairs::direction(const Vector& dlambda) {
-  last_dl_ = dl_;
-  last_dy_ = dy_;
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const Pair& p = pairs_[i];
     for (int k = 0; k < p.dim; ++k)
-      dl_[p.at + k] = p.sign * dlambda[p.row + k] * p.to_l / p.factor(k);
+      d_.l[p.at + k] = p.sign * dlambda[p.row + k] * p.to_l / p.factor(k);
     Block scaled{};
-    scaling_[i].apply(&dl_[p.at], scaled.data());
-    scaling_[i].apply(scaled.data(), &dy_[p.at]);
-    for (int k = 0; k < p.dim; ++k) dy_[p.at + k] = -dy_[p.at + k] - target_[p.at + k];
+    scaling_[i].apply(&d_.l[p.at], scaled.data());
+    scaling_[i].apply(scaled.data(), &d_.y[p.at]);
+    for (int k = 0; k < p.dim; ++k) d_.y[p.at + k] = -d_.y[p.at + k] - d_.target[p.at + k];
   }
 }
 
@@ -337,8 +340,8 @@ BarrierPairs::Step BarrierPairs::max_step(InteriorPointOptions::StepLength metho
                           ? lorentz::max_step_by_roots
                           : lorentz::max_step_by_scaling;
   for (const Pair& p : pairs_) {
-    step.primal = std::min(step.primal, length(&y_[p.at], &dy_[p.at], p.dim));
-    step.dual = std::min(step.dual, length(&l_[p.at], &dl_[p.at], p.dim));
+    step.primal = std::min(step.primal, length(&y_[p.at], &d_.y[p.at], p.dim));
+    step.dual = std::min(step.dual, length(&l_[p.at], &d_.l[p.at], p.dim));
   }
   return step;
 }
@@ -346,14 +349,14 @@ BarrierPairs::Step BarrierPairs::max_step(InteriorPointOptions::StepLength metho
 double BarrierPairs::mu_after(const Step& step) const {
   double sum = 0;
   for (std::size_t k = 0; k < l_.size(); ++k)
-    sum += (l_[k] + step.dual * dl_[k]) * (y_[k] + step.primal * dy_[k]);
+    sum += (l_[k] + step.dual * d_.l[k]) * (y_[k] + step.primal * d_.y[k]);
   return pairs_.empty() ? 0 : sum / degree();
 }
 
 void BarrierPairs::advance(const Step& step) {
   for (std::size_t k = 0; k < l_.size(); ++k) {
-    l_[k] += step.dual * dl_[k];
-    y_[k] += step.primal * dy_[k];
+    l_[k] += step.dual * d_.l[k];
+    y_[k] += step.primal * d_.y[k];
   }
 }
 

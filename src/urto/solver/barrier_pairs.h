@@ -51,8 +51,13 @@ class BarrierPairs {
   void add_target(bool exact, Vector& r2) const;
   /// The directions of all pairs from that of λ.
   void direction(const Vector& dlambda);
-  /// Back to the direction before the last.
-  void undo_direction();
+  /// Of all pairs, with the target that it was made for: linear in it, so that a blend of two is the direction of the blended targets.
+  struct Direction {
+    std::vector<double> l, y, target;
+  };
+  const Direction& last_direction() const { return d_; }
+  /// a + t (b − a)
+  void set_direction(const Direction& a, const Direction& b, double t);
 
   /// To the boundary, not more than `most`.
   Step max_step(InteriorPointOptions::StepLength method, double most) const;
@@ -78,7 +83,8 @@ class BarrierPairs {
   const SetProduct& K_;
   std::vector<Pair> pairs_;
   std::vector<lorentz::Scaling> scaling_;
-  std::vector<double> l_, y_, dl_, dy_, target_, last_dl_, last_dy_;
+  std::vector<double> l_, y_;
+  Direction d_;
   bool cones_ = false;
   double smoothing_ = 0;
 };

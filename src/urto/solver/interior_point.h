@@ -55,14 +55,23 @@ class InteriorPoint {
     BarrierPairs::Step affine = {}, step = {};
     double affine_mu = 0, sigma = 0;
   };
+  /// Of a linear solve; blends of two satisfy the linear equations as well.
+  struct Direction {
+    Vector x, lambda;
+    BarrierPairs::Direction pairs;
+  };
   bool step();
   bool find_step(bool exact, Candidate& found);
+  bool choose_centring(bool exact, double mu, Candidate& found);
   void correct_centrality(bool exact, double mu, Candidate& found);
   BarrierPairs::Step equalised(BarrierPairs::Step s) const;
   void residuals();
   bool newton_direction(bool exact, double keep);
   bool solve_linear(const Vector& r1, const Vector& r2);
   BarrierPairs::Step shortened(BarrierPairs::Step step, double mu);
+  BarrierPairs::Step longest_step(double mu);
+  Direction direction() const { return {dx_, dl_, pairs_.last_direction()}; }
+  void set_direction(const Direction& a, const Direction& b, double t);
   void advance(const BarrierPairs::Step& step);
   void record(const Candidate& taken);
 
@@ -82,7 +91,7 @@ class InteriorPoint {
   Vector x_, lambda_, s_;  ///< s: the frozen part of De Saxcé's term
   Vector u_, y_, rd_,
       rp_;  ///< velocity J x + Eλ + b, that of the pairs, and the residuals of the two equations
-  Vector r1_, r2_, dx_, dl_, kept_dx_, kept_dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
+  Vector r1_, r2_, dx_, dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
   std::vector<char> active_;  ///< λ̂ > ŷ, one iteration ago
   std::vector<char> held_;    ///< rows whose multiplier is at a bound
   Vector weight_;             ///< of rp: to dimensionless velocities

@@ -17,11 +17,13 @@ struct InteriorPointOptions {
   };
   /// What is taken from the multipliers that `solve` is given, if they are not zero: nothing, the velocity that they make, or both.
   enum class WarmStart : std::uint8_t { none, partial, full };
-  enum class Steps : std::uint8_t {
-    automatic,
-    common,
-    separate
-  };  ///< automatic: common with cones
+  /// Of λ̂ and ŷ. Separate ones are longer, but leave a residual in H x − Jᵀλ = a, which couples the two. Automatic: common, or separate where that
+  /// would be short and there are no cones.
+  enum class Steps : std::uint8_t { automatic, common, separate };
+  enum class Centring : std::uint8_t {
+    searched,  ///< the σ that leaves least, one more substitution an iteration
+    mehrotra,  ///< (μ after the predictor / μ)³, recipe 001 §2.7.5
+  };
   enum class StepLength : std::uint8_t { formula, roots, rescaling };
   enum class Coulomb : std::uint8_t {
     direct,  ///< De Saxcé's term is part of the equations of every Newton step
@@ -36,6 +38,7 @@ struct InteriorPointOptions {
   Start start = Start::centred;
   WarmStart warm_start = WarmStart::full;
   Steps steps = Steps::automatic;
+  Centring centring = Centring::searched;
   StepLength step_length = StepLength::formula;
   Coulomb coulomb = Coulomb::direct;
   double fixed_eta =
