@@ -308,5 +308,22 @@ TEST(InteriorPoint, WritesDownWhatItDid) {
   EXPECT_LT(s.interior_point_log.back().dual_residual, 1e-6);
 }
 
+// Recipe 001 §2.7.5, checklist 31.
+TEST(InteriorPoint, MehrotrasCentringIsTheCubeOfThePredictorsGain) {
+  for (const double friction : {0.0, 0.4}) {
+    SolveOptions options{.solver = "ipm", .friction = Friction::convex, .record_history = true};
+    options.interior_point.centring = Options::Centring::mehrotra;
+    const Solution s = solve(sphere_packing({.contacts = 60, .mu = friction}), options);
+    ASSERT_GT(s.interior_point_log.size(), 3U);
+    for (std::size_t k = 1; k < s.interior_point_log.size(); ++k) {
+      const InteriorPointRecord& r = s.interior_point_log[k];
+      if (r.iteration != s.interior_point_log[k - 1].iteration + 1)
+        continue;  // a Newton finish between
+      const double gain = std::clamp(r.predictor_mu / s.interior_point_log[k - 1].mu, 0.0, 1.0);
+      EXPECT_NEAR(r.sigma, gain * gain * gain, 1e-12 + 1e-9 * r.sigma) << k;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace urto
