@@ -1,6 +1,6 @@
 // Iterations of the interior point against the number of balls in the box (recipe 001 §3.3, table 5.3), cold starts, averages over all steps:
 // by the source's stop test and by a certificate of 1e-8, without friction and with cones of friction 0.3.
-// usage: balls_in_box [--steps 50] [--largest 1190] [--csv FILE]
+// usage: balls_in_box [--steps 50] [--largest 1190] [--stop source|certificate] [--csv FILE]
 #include "papers/balls_in_box.h"
 
 #include <chrono>
@@ -58,9 +58,11 @@ std::string measure(const Row& row, int steps) {
 int main(int argc, char** argv) {
   CLI::App app("Iterations of the interior point against the number of balls in the box");
   int steps = 50, largest = 1190;
-  std::string csv;
+  std::string csv, only;
   app.add_option("--steps", steps, "time steps of 0.02 s")->check(CLI::PositiveNumber);
   app.add_option("--largest", largest, "most balls");
+  app.add_option("--stop", only, "one of the two stop tests")
+      ->check(CLI::IsMember({"source", "certificate"}));
   app.add_option("--csv", csv, "file for the table");
   CLI11_PARSE(app, argc, argv);
   const std::string header =
@@ -68,6 +70,7 @@ int main(int argc, char** argv) {
   fmt::print("{}\n", header);
   std::string table = header + "\n";
   for (const Stop stop : {Stop::absolute, Stop::certificate}) {
+    if (!only.empty() && (only == "source") != (stop == Stop::absolute)) continue;
     for (const double mu : {0.0, 0.3}) {
       for (const int balls : {64, 280, 595, 1190}) {
         if (balls <= largest) table += measure({balls, mu, stop}, steps) + "\n";

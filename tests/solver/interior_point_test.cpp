@@ -308,6 +308,21 @@ TEST(InteriorPoint, WritesDownWhatItDid) {
   EXPECT_LT(s.interior_point_log.back().dual_residual, 1e-6);
 }
 
+// Recipe 001 §2.7.5, checklist 29: one more for the start and each linear solve that had to be repeated.
+TEST(InteriorPoint, MehrotrasIterationIsOneFactorisationAndTwoSolves) {
+  for (const double friction : {0.0, 0.4}) {
+    SolveOptions options{.solver = "ipm", .tolerance = 1e-5, .friction = Friction::convex};
+    options.interior_point.centring = Options::Centring::mehrotra;
+    options.interior_point.centrality_corrections = 0;
+    options.interior_point.newton_finish = false;
+    const Solution s = solve(sphere_packing({.contacts = 60, .mu = friction}), options);
+    ASSERT_EQ(s.status, Status::converged);
+    ASSERT_EQ(s.linear.strengthened, 0);
+    EXPECT_EQ(s.linear.all_factorizations(), s.iterations + 1);
+    EXPECT_EQ(s.linear.solves, 2 * s.iterations + 1);
+  }
+}
+
 // Recipe 001 §2.7.5, checklist 31.
 TEST(InteriorPoint, MehrotrasCentringIsTheCubeOfThePredictorsGain) {
   for (const double friction : {0.0, 0.4}) {

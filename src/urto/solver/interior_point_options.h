@@ -43,7 +43,7 @@ struct InteriorPointOptions {
   Coulomb coulomb = Coulomb::direct;
   double fixed_eta =
       0;  ///< fraction of the way to the boundary; 0: ours; negative: the source's adaptive formula
-  int centrality_corrections = 4;  ///< at most, by Gondzio, each one more substitution
+  int centrality_corrections = 6;  ///< at most, by Gondzio, each one more substitution
   /// The last digits by the active set: a Newton step on the complementarity itself, where the pairs tell which side is zero. Off: the
   /// interior point alone, which then shares no step with any other solver.
   bool newton_finish = true;

@@ -18,8 +18,11 @@ constexpr double balance = 0.1;
 constexpr double short_common = 0.1;
 // σ is looked for among 1, 0.1, … down to here: more courage than this costs centrality, which later steps pay for.
 constexpr double least_sigma = 1e-3;
-// What a correction of centrality aims at beyond the step found, what it must gain, and the step that needs none.
-constexpr double longer_by = 0.5, worth_it = 0.02, long_enough_step = 0.95;
+// What a correction of centrality aims at beyond the step found, and the step that needs none.
+constexpr double longer_by = 0.5, long_enough_step = 0.97;
+// The parts of a correction that are tried, and what it must gain. Coulomb's law punishes finer ones: 22 iterations instead of 12 for 64 balls in a box.
+constexpr int parts = 4, parts_exact = 2;
+constexpr double worth_it = 0.005, worth_it_exact = 0.02;
 
 }  // namespace
 
@@ -182,15 +185,14 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
   return true;
 }
 
-// Gondzio 1996: more substitutions for a longer step; each correction whole or half, whichever leads further (after Colombo and Gondzio 2008).
+// Gondzio 1996: more substitutions for a longer step; of each correction the part that leads furthest (after Colombo and Gondzio 2008).
 void InteriorPoint::correct_centrality(bool exact, double mu, Candidate& found) {
   const auto length = [](const BarrierPairs::Step& s) { return s.primal + s.dual; };
   for (int k = 0; k < options_.centrality_corrections; ++k) {
-    const BarrierPairs::Step step = found.step;
-    const BarrierPairs::Step trial{std::min(1.0, step.primal + longer_by),
-                                   std::min(1.0, step.dual + longer_by)};
+    const BarrierPairs::Step trial{std::min(1.0, found.step.primal + longer_by),
+                                   std::min(1.0, found.step.dual + longer_by)};
     const Direction before = direction();
-    if (std::min(step.primal, step.dual) > long_enough_step ||
+    if (std::min(found.step.primal, found.step.dual) > long_enough_step ||
         !pairs_.centrality_target(trial, found.sigma * mu)) {
       return;
     }
@@ -199,17 +201,20 @@ void InteriorPoint::correct_centrality(bool exact, double mu, Candidate& found) 
       return;
     }
     const Direction corrected = direction();
-    const BarrierPairs::Step whole = longest_step(mu);
-    pairs_.set_direction(before.pairs, corrected.pairs, 0.5);
-    const BarrierPairs::Step half = longest_step(mu);
-    const double share = length(whole) >= length(half) ? 1 : 0.5;
-    const BarrierPairs::Step longer = share == 1 ? whole : half;
-    if (length(longer) < length(step) + worth_it) {
-      set_direction(before, before, 0);
-      return;
+    const int most = exact_ ? parts_exact : parts;
+    const double least = length(found.step) + (exact_ ? worth_it_exact : worth_it);
+    double part = 0;
+    for (int i = most; i > 0; --i) {
+      const double t = static_cast<double>(i) / most;
+      pairs_.set_direction(before.pairs, corrected.pairs, t);
+      const BarrierPairs::Step step = longest_step(mu);
+      if (length(step) >= least && (part == 0 || length(step) > length(found.step))) {
+        found.step = step;
+        part = t;
+      }
     }
-    set_direction(before, corrected, share);
-    found.step = longer;
+    set_direction(before, corrected, part);
+    if (part == 0) return;
   }
 }
 
