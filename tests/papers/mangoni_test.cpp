@@ -141,7 +141,7 @@ void expect_flat(double mu, Stop stop, const std::vector<Case>& cases, double la
   EXPECT_LE(most, ratio * least);
 }
 
-// The whole tables, 50 steps of every size: script/bench balls (docs/solvers/ipm.md). Ours there: 9.0 to 11.5 without friction, 8.8 to 11.4 with it.
+// The whole tables, 50 steps of every size: script/bench balls (docs/solvers/ipm.md). Ours there: 8.9 to 11.4 without friction, 8.7 to 11.2 with it.
 #ifdef NDEBUG
 const std::vector<Case> source_cases{{64, 50}, {280, 50}, {595, 16}, {1190, 4}};
 const std::vector<Case> certified_cases{{64, 50}, {280, 16}, {595, 4}};

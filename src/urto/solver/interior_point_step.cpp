@@ -147,7 +147,7 @@ bool InteriorPoint::find_step(bool exact, Candidate& found) {
 
 // Mehrotra's corrector. Its direction is linear in σ: two substitutions, for σ = 0 and σ = 1, give that of any σ, and the one that leaves least of the
 // residuals and of μ is taken (after Nocedal, Wächter and Waltz 2009). Mehrotra's own rule asks how far the predictor goes, which says little about how
-// far the corrected step goes: the box of 595 balls takes 13 iterations by it and 11 by the search.
+// far the corrected step goes: the search saves two iterations of fourteen in the box of 595 balls.
 bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
   double least = 0;
   if (careful_) {
@@ -163,8 +163,7 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
   pairs_.corrector_target(0, true);
   if (!newton_direction(exact, 1)) return false;
   const Direction uncentred = direction();
-  pairs_.set_direction(predictor.pairs, predictor.pairs,
-                       0);  // of whose second-order term there is one
+  pairs_.set_direction(predictor.pairs, predictor.pairs, 0);  // the second-order term is its
   pairs_.corrector_target(mu, true);
   if (!newton_direction(exact, options_.damp_residuals ? 0 : 1)) return false;
   const Direction centred = direction();
