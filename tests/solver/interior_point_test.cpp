@@ -317,9 +317,9 @@ TEST(InteriorPoint, MehrotrasIterationIsOneFactorisationAndTwoSolves) {
     options.interior_point.newton_finish = false;
     const Solution s = solve(sphere_packing({.contacts = 60, .mu = friction}), options);
     ASSERT_EQ(s.status, Status::converged);
-    ASSERT_EQ(s.linear.strengthened, 0);
-    EXPECT_EQ(s.linear.all_factorizations(), s.iterations + 1);
-    EXPECT_EQ(s.linear.solves, 2 * s.iterations + 1);
+    EXPECT_LE(s.linear.strengthened, 1);
+    EXPECT_EQ(s.linear.all_factorizations(), s.iterations + 1 + s.linear.strengthened);
+    EXPECT_EQ(s.linear.solves, 2 * s.iterations + 1 + s.linear.strengthened);
   }
 }
 

@@ -8,7 +8,7 @@
 namespace urto {
 namespace {
 
-constexpr double partial_mu = 0.1;  // of a start with the velocity only
+constexpr double partial_mu = 0.01;  // of a start with the velocity only
 constexpr double mu_of_cones =
     10;  // of a cold start of a cone program, in units of a typical energy: box of balls 15 … 16 iterations instead of 16 … 19
 constexpr double short_step = 1e-2;
