@@ -111,18 +111,18 @@ const Vector& InteriorPoint::publish() {
   return full_u_;
 }
 
-bool InteriorPoint::observe() {
+bool InteriorPoint::observe(double mu) {
   const Vector& u = publish();
   const bool stop = run_.monitor.observe(iteration_, run_.lambda, u);
   if (options_.stop == InteriorPointOptions::Stop::certificate) return stop;
   if (stop && run_.monitor.status() != Status::converged) return true;
-  if (!meets_own_test()) return false;
+  if (!meets_own_test(mu)) return false;
   run_.monitor.set_status(Status::converged);
   return true;
 }
 
 // Recipe 001 §2.7.11: three residuals, each its norm over its number of rows, and μ. Relative: norms over those of what was subtracted, μ in typical energies.
-bool InteriorPoint::meets_own_test() const {
+bool InteriorPoint::meets_own_test(double mu) const {
   const bool relative = options_.stop == InteriorPointOptions::Stop::relative;
   double joints = 0, others = 0;
   int joint_rows = 0, other_rows = 0;
@@ -140,7 +140,7 @@ bool InteriorPoint::meets_own_test() const {
   const double unit = relative ? 1 : energy_ * energy_;
   return small(joints, joint_rows) && small(others, other_rows) &&
          (relative ? momentum_ <= options_.residual_tolerance : small(rd_.squaredNorm(), n_)) &&
-         pairs_.mu() * unit <= options_.mu_tolerance;
+         mu * unit <= options_.mu_tolerance;
 }
 
 // T = w_i S⁻², the identity in dimensionless variables: x and λ of min ½xᵀHx − aᵀx + ½‖ŷ‖² (recipe 001 §2.8.6), with û = −Tλ.
@@ -238,7 +238,7 @@ InteriorPoint::Outcome InteriorPoint::iterate(int short_steps_allowed) {
   int short_steps = 0;
   double best = std::numeric_limits<double>::infinity();
   double finish_at = careful_ ? finish_below_careful : finish_below;
-  while (!observe()) {
+  while (!observe(pairs_.mu())) {
     const double residual = run_.monitor.last_residual();
     if (options_.newton_finish && ripe(residual, finish_at)) {
       finish_at = residual * (!exact_ ? 1e-3 : careful_ || residual < polish_always ? 0.1 : 0.01);
@@ -342,7 +342,11 @@ bool InteriorPoint::finish_by_active_set() {
     residuals();
     const Vector& u = publish();
     const double now = run_.monitor.residual(run_.lambda, u);
-    if (now <= finished * run_.options.tolerance && observe()) return true;
+    if (now <= finished * run_.options.tolerance) {
+      // The pairs stayed where they were; here one of the two is zero, and what is left of the other equation is u where λ is free.
+      for (int r = 0; r < W_.rows(); ++r) rp_[r] = held_[r] ? 0 : u_[r];
+      if (observe(0)) return true;
+    }
     if (!(now < 0.3 * before)) break;
     before = now;
   }
@@ -439,7 +443,7 @@ void InteriorPoint::loop_on_de_saxce() {
   double best = std::numeric_limits<double>::infinity();
   int best_at = 0;
   residuals();
-  while (!observe()) {
+  while (!observe(pairs_.mu())) {
     const double outer = run_.monitor.last_residual();
     if (outer < best) {
       best = outer;

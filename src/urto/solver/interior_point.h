@@ -41,8 +41,8 @@ class InteriorPoint {
   bool finish_by_active_set();
   void rescue(const Vector& given);
   void loop_on_de_saxce();
-  bool observe();
-  bool meets_own_test() const;
+  bool observe(double mu);
+  bool meets_own_test(double mu) const;
   const Vector& publish();
   bool ripe(double residual, double finish_at);
   bool finish();
@@ -64,6 +64,7 @@ class InteriorPoint {
   bool find_step(bool exact, Candidate& found);
   bool choose_centring(bool exact, double mu, Candidate& found);
   void correct_centrality(bool exact, double mu, Candidate& found);
+  bool lengthen(bool exact, double mu, double aim, double by, Candidate& found);
   BarrierPairs::Step equalised(BarrierPairs::Step s) const;
   void residuals();
   bool newton_direction(bool exact, double keep);

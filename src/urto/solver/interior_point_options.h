@@ -43,7 +43,8 @@ struct InteriorPointOptions {
   Coulomb coulomb = Coulomb::direct;
   double fixed_eta =
       0;  ///< fraction of the way to the boundary; 0: ours; negative: the source's adaptive formula
-  int centrality_corrections = 6;  ///< at most, by Gondzio, each one more substitution
+  /// At most, by Gondzio, each one more substitution. Coulomb's exact law takes six at most.
+  int centrality_corrections = 15;
   /// The last digits by the active set: a Newton step on the complementarity itself, where the pairs tell which side is zero. Off: the
   /// interior point alone, which then shares no step with any other solver.
   bool newton_finish = true;

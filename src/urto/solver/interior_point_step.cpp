@@ -18,8 +18,12 @@ constexpr double balance = 0.1;
 constexpr double short_common = 0.1;
 // σ is looked for among 1, 0.1, … down to here: more courage than this costs centrality, which later steps pay for.
 constexpr double least_sigma = 1e-3;
-// What a correction of centrality aims at beyond the step found, and the step that needs none.
-constexpr double longer_by = 0.5, long_enough_step = 0.97;
+// How far beyond the step found a correction of centrality looks, and the step that needs none.
+constexpr double most_longer = 0.5, least_longer = 0.125, long_enough_step = 0.97;
+// Where the law is convex a correction asks no pair for less than this share of μ, whatever σ: with it, and as many corrections as it takes, steps stay
+// near 0.97 and μ falls tenfold an iteration in boxes of 64 balls and of 1190.
+constexpr double least_aim = 0.1;
+constexpr int corrections_exact = 6;
 // The parts of a correction that are tried, and what it must gain. Coulomb's law punishes finer ones: 22 iterations instead of 12 for 64 balls in a box.
 constexpr int parts = 4, parts_exact = 2;
 constexpr double worth_it = 0.005, worth_it_exact = 0.02;
@@ -184,37 +188,51 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
   return true;
 }
 
-// Gondzio 1996: more substitutions for a longer step; of each correction the part that leads furthest (after Colombo and Gondzio 2008).
+// Gondzio 1996: more substitutions for a longer step. One that fails is asked for less, which near-redundant contacts that change sides need (595 balls in
+// a narrow box: 9.5 iterations instead of 11).
 void InteriorPoint::correct_centrality(bool exact, double mu, Candidate& found) {
-  const auto length = [](const BarrierPairs::Step& s) { return s.primal + s.dual; };
-  for (int k = 0; k < options_.centrality_corrections; ++k) {
-    const BarrierPairs::Step trial{std::min(1.0, found.step.primal + longer_by),
-                                   std::min(1.0, found.step.dual + longer_by)};
-    const Direction before = direction();
-    if (std::min(found.step.primal, found.step.dual) > long_enough_step ||
-        !pairs_.centrality_target(trial, found.sigma * mu)) {
+  const int corrections = exact_ ? std::min(corrections_exact, options_.centrality_corrections)
+                                 : options_.centrality_corrections;
+  const double aim = (exact_ ? found.sigma : std::max(found.sigma, least_aim)) * mu;
+  double longer_by = most_longer;
+  for (int k = 0; k < corrections; ++k) {
+    if (std::min(found.step.primal, found.step.dual) > long_enough_step) return;
+    if (lengthen(exact, mu, aim, longer_by, found)) {
+      longer_by = most_longer;
+    } else if (exact_ || longer_by <= least_longer) {
       return;
+    } else {
+      longer_by *= 0.5;
     }
-    if (!newton_direction(exact, options_.damp_residuals ? 1 - found.sigma : 1)) {
-      set_direction(before, before, 0);
-      return;
-    }
-    const Direction corrected = direction();
-    const int most = exact_ ? parts_exact : parts;
-    const double least = length(found.step) + (exact_ ? worth_it_exact : worth_it);
-    double part = 0;
-    for (int i = most; i > 0; --i) {
-      const double t = static_cast<double>(i) / most;
-      pairs_.set_direction(before.pairs, corrected.pairs, t);
-      const BarrierPairs::Step step = longest_step(mu);
-      if (length(step) >= least && (part == 0 || length(step) > length(found.step))) {
-        found.step = step;
-        part = t;
-      }
-    }
-    set_direction(before, corrected, part);
-    if (part == 0) return;
   }
+}
+
+// Of the correction the part that leads furthest (after Colombo and Gondzio 2008); false, and nothing changed, if none is worth it.
+bool InteriorPoint::lengthen(bool exact, double mu, double aim, double by, Candidate& found) {
+  const auto length = [](const BarrierPairs::Step& s) { return s.primal + s.dual; };
+  const BarrierPairs::Step trial{std::min(1.0, found.step.primal + by),
+                                 std::min(1.0, found.step.dual + by)};
+  const Direction before = direction();
+  if (!pairs_.centrality_target(trial, aim) ||
+      !newton_direction(exact, options_.damp_residuals ? 1 - found.sigma : 1)) {
+    set_direction(before, before, 0);
+    return false;
+  }
+  const Direction corrected = direction();
+  const int most = exact_ ? parts_exact : parts;
+  const double least = length(found.step) + (exact_ ? worth_it_exact : worth_it);
+  double part = 0;
+  for (int i = most; i > 0; --i) {
+    const double t = static_cast<double>(i) / most;
+    pairs_.set_direction(before.pairs, corrected.pairs, t);
+    const BarrierPairs::Step step = longest_step(mu);
+    if (length(step) >= least && (part == 0 || length(step) > length(found.step))) {
+      found.step = step;
+      part = t;
+    }
+  }
+  set_direction(before, corrected, part);
+  return part > 0;
 }
 
 void InteriorPoint::advance(const BarrierPairs::Step& step) {
