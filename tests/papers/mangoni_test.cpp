@@ -165,7 +165,7 @@ TEST(Mangoni, Table53CertifiedToEightDigits) {
   expect_flat(0.3, Stop::certificate, certified_cases, 18, 1.3);
 }
 
-// Counts, of enough balls to differ: assertions and sanitizers see the same options in InteriorPoint.EveryOptionLeadsToTheSameMotion.
+// Counts, of enough balls to differ: assertions and sanitizers see these options in InteriorPoint.*.
 #ifdef NDEBUG
 struct Compared {
   int ours = 0, other = 0;
