@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "io/result_samples.h"
+#include "result/result_samples.h"
 
 namespace urto {
 namespace {

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "io/result_samples.h"
+#include "result/result_samples.h"
 #include "urto/error.h"
-#include "urto/io/result_file.h"
+#include "urto/result/result_file.h"
 
 namespace urto {
 namespace {

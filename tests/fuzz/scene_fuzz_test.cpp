@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../io/scene_samples.h"
+#include "../scene/scene_samples.h"
 
 namespace urto {
 namespace {

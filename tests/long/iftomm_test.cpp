@@ -16,7 +16,7 @@
 #include "oracles/pendulum.h"
 #include "oracles/runge_kutta.h"
 #include "stepper/scenes.h"
-#include "urto/io/scene.h"
+#include "urto/scene/scene.h"
 #include "urto/stepper/simulation.h"
 
 namespace urto {

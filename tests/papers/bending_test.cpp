@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "urto/io/scene.h"
+#include "urto/scene/scene.h"
 #include "urto/stepper/simulation.h"
 
 namespace urto {

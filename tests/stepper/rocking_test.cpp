@@ -6,7 +6,7 @@
 #include "stepper/scenes.h"
 #include "stepper/smooth_runs.h"
 #include "urto/error.h"
-#include "urto/model/textbook.h"
+#include "urto/mechanics/textbook.h"
 
 namespace urto {
 namespace {

@@ -9,8 +9,8 @@
 #include "oracles/runge_kutta.h"
 #include "stepper/scenes.h"
 #include "stepper/smooth_runs.h"
-#include "urto/io/scene.h"
-#include "urto/model/textbook.h"
+#include "urto/mechanics/textbook.h"
+#include "urto/scene/scene.h"
 #include "urto/stepper/simulation.h"
 
 namespace urto {

@@ -6,7 +6,7 @@
 
 #include "stepper/scenes.h"
 #include "stepper/smooth_runs.h"
-#include "urto/analysis/consistent_start.h"
+#include "urto/stepper/consistent_start.h"
 
 namespace urto {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "stepper/smooth_runs.h"
-#include "urto/model/textbook.h"
+#include "urto/mechanics/textbook.h"
 #include "urto/stepper/smooth_implicit.h"
 
 namespace urto {

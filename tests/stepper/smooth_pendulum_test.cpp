@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stepper/smooth_runs.h"
-#include "urto/model/textbook.h"
+#include "urto/mechanics/textbook.h"
 
 namespace urto {
 namespace {

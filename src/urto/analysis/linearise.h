@@ -2,7 +2,7 @@
 // geometric term. Soft joints are springs in K and D. From it static equilibria (statics.h), modes (modes.h) and a state space.
 #pragma once
 
-#include "urto/model/system.h"
+#include "urto/mechanics/system.h"
 
 namespace urto {
 

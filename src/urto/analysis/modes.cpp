@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
-#include "urto/solver/saddle_lu.h"
+#include "urto/linalg/saddle_lu.h"
 
 namespace urto {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <limits>
 
-#include "urto/model/system.h"
+#include "urto/mechanics/system.h"
 
 namespace urto {
 

@@ -11,7 +11,7 @@
 
 #include "urto/analysis/contact_statics.h"
 #include "urto/error.h"
-#include "urto/solver/saddle_lu.h"
+#include "urto/linalg/saddle_lu.h"
 #include "urto/stepper/one_sided.h"
 
 namespace urto {

@@ -7,7 +7,7 @@
 
 #include "urto/app/scratch.h"
 #include "urto/error.h"
-#include "urto/io/report_page.h"
+#include "urto/page/report_page.h"
 
 namespace urto::app {
 namespace {

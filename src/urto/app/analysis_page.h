@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "urto/io/scene.h"
+#include "urto/scene/scene.h"
 
 namespace urto::app {
 

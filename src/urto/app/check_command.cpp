@@ -8,7 +8,7 @@
 #include "urto/app/command.h"
 #include "urto/app/run_report.h"
 #include "urto/error.h"
-#include "urto/io/scene.h"
+#include "urto/scene/scene.h"
 
 namespace urto::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "urto/io/spelling.h"
+#include "urto/file/spelling.h"
 
 namespace urto::app {
 void print_error(std::string_view message) {

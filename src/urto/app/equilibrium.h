@@ -7,8 +7,8 @@
 #include <CLI/App.hpp>
 
 #include "urto/analysis/statics.h"
-#include "urto/io/scene.h"
-#include "urto/model/rigid_system.h"
+#include "urto/mechanics/rigid_system.h"
+#include "urto/scene/scene.h"
 
 namespace urto::app {
 

@@ -12,7 +12,7 @@
 #include "urto/app/run_report.h"
 #include "urto/app/table.h"
 #include "urto/error.h"
-#include "urto/io/scene.h"
+#include "urto/scene/scene.h"
 
 namespace urto::app {
 namespace {

@@ -9,8 +9,8 @@
 #include "urto/app/command.h"
 #include "urto/app/interrupt.h"
 #include "urto/error.h"
-#include "urto/solver/pivoting_factor.h"
-#include "urto/solver/spd_factor.h"
+#include "urto/linalg/pivoting_factor.h"
+#include "urto/linalg/spd_factor.h"
 #include "urto/version.h"
 
 namespace {

@@ -7,9 +7,9 @@
 
 #include "urto/app/command.h"
 #include "urto/error.h"
-#include "urto/io/gltf_export.h"
-#include "urto/io/plot_figure.h"
-#include "urto/io/vtk_export.h"
+#include "urto/page/plot_figure.h"
+#include "urto/result/gltf_export.h"
+#include "urto/result/vtk_export.h"
 
 namespace urto::app {
 namespace {

@@ -11,8 +11,8 @@
 #include "urto/app/run_report.h"
 #include "urto/app/scratch.h"
 #include "urto/error.h"
-#include "urto/io/report_page.h"
-#include "urto/io/scene.h"
+#include "urto/page/report_page.h"
+#include "urto/scene/scene.h"
 
 namespace urto::app {
 namespace {

@@ -16,10 +16,10 @@
 #include "urto/app/run_report.h"
 #include "urto/app/table.h"
 #include "urto/error.h"
-#include "urto/io/checkpoint.h"
-#include "urto/io/csv_export.h"
-#include "urto/io/report_page.h"
-#include "urto/io/scene.h"
+#include "urto/page/report_page.h"
+#include "urto/result/checkpoint.h"
+#include "urto/result/csv_export.h"
+#include "urto/scene/scene.h"
 
 namespace urto::app {
 namespace {

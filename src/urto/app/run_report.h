@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "urto/analysis/consistent_start.h"
-#include "urto/io/result_file.h"
+#include "urto/result/result_file.h"
+#include "urto/stepper/consistent_start.h"
 
 namespace urto::app {
 

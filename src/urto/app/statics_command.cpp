@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "urto/analysis/consistent_start.h"
 #include "urto/app/analysis_page.h"
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
 #include "urto/app/table.h"
+#include "urto/stepper/consistent_start.h"
 #include "urto/stepper/simulation.h"
 
 namespace urto::app {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "urto/problem/hdf5_io.h"
+#include "urto/file/hdf5_io.h"
 #include "urto/problem/problem_file.h"
 
 namespace urto {

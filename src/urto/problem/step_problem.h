@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-#include "urto/math/block_matrix.h"
+#include "urto/linalg/block_matrix.h"
 #include "urto/math/convex_set.h"
 #include "urto/math/types.h"
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/file/text_tokens.h"
 #include "urto/problem/file_formats.h"
-#include "urto/problem/text_tokens.h"
 
 namespace urto {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "urto/linalg/dense_factor.h"
 #include "urto/solver/delassus.h"
-#include "urto/solver/dense_factor.h"
 
 namespace urto {
 

@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "urto/math/block_matrix.h"
+#include "urto/linalg/block_matrix.h"
+#include "urto/linalg/symbolic_store.h"
 #include "urto/problem/step_problem.h"
-#include "urto/solver/symbolic_store.h"
 
 namespace urto {
 

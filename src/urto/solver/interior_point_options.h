@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "urto/solver/linear_counters.h"
+#include "urto/linalg/linear_counters.h"
 
 namespace urto {
 

@@ -19,9 +19,9 @@
 #include <optional>
 #include <vector>
 
+#include "urto/linalg/linear_counters.h"
+#include "urto/linalg/pivoting_factor.h"
 #include "urto/solver/condensed_matrix.h"
-#include "urto/solver/linear_counters.h"
-#include "urto/solver/pivoting_factor.h"
 
 namespace urto {
 

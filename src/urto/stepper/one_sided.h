@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "urto/model/system.h"
+#include "urto/mechanics/system.h"
 
 namespace urto {
 

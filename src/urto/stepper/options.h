@@ -47,7 +47,7 @@ struct StepperOptions {
   bool velocity_constraints = false;
   /// ω [1/s] of Baumgarte's g̈ + 2ω ġ + ω² g = 0 in the explicit steppers; 0 lets the joints drift.
   double baumgarte = 0;
-  /// Smooth steppers: contacts as stiff springs with damping and smoothed friction (model/penalty_system.h) instead of refusing them.
+  /// Smooth steppers: contacts as stiff springs with damping and smoothed friction (mechanics/penalty_system.h) instead of refusing them.
   bool penalty_contact = false;
   PenaltyLaw penalty = {};
 };

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "urto/analysis/consistent_start.h"
-#include "urto/model/penalty_system.h"
-#include "urto/model/rigid_system.h"
+#include "urto/mechanics/penalty_system.h"
+#include "urto/mechanics/rigid_system.h"
+#include "urto/stepper/consistent_start.h"
 #include "urto/stepper/dvi.h"
 #include "urto/stepper/options.h"
 

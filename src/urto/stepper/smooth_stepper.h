@@ -10,7 +10,7 @@
 #include <cmath>
 #include <string>
 
-#include "urto/solver/saddle_lu.h"
+#include "urto/linalg/saddle_lu.h"
 #include "urto/stepper/options.h"
 #include "urto/stepper/stepper.h"
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "urto/model/system.h"
+#include "urto/mechanics/system.h"
 #include "urto/problem/certificate.h"
+#include "urto/solver/step_solver.h"
 #include "urto/stepper/options.h"
-#include "urto/stepper/step_solver.h"
 
 namespace urto {
 

@@ -1,0 +1,265 @@
+#include "urto/linalg/block_ldlt.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace urto {
+namespace {
+
+// C (m × n) −= A (m × k) Bᵀ (n × k), all column-major and packed. The common sizes are known to the compiler.
+template <int M, int N, int K>
+void subtract_product(const double* A, const double* B, double* C) {
+  for (int j = 0; j < N; ++j) {
+    double column[M];
+    for (int i = 0; i < M; ++i) column[i] = C[j * M + i];
+    for (int k = 0; k < K; ++k) {
+      const double b = B[k * N + j];
+      for (int i = 0; i < M; ++i) column[i] -= A[k * M + i] * b;
+    }
+    for (int i = 0; i < M; ++i) C[j * M + i] = column[i];
+  }
+}
+
+void subtract_product(int m, int n, int k, const double* A, const double* B, double* C) {
+  switch (m * 100 + n * 10 + k) {
+    case 666:
+      return subtract_product<6, 6, 6>(A, B, C);
+    case 665:
+      return subtract_product<6, 6, 5>(A, B, C);
+    case 556:
+      return subtract_product<5, 5, 6>(A, B, C);
+    case 555:
+      return subtract_product<5, 5, 5>(A, B, C);
+    case 655:
+      return subtract_product<6, 5, 5>(A, B, C);
+    case 656:
+      return subtract_product<6, 5, 6>(A, B, C);
+    case 565:
+      return subtract_product<5, 6, 5>(A, B, C);
+    case 566:
+      return subtract_product<5, 6, 6>(A, B, C);
+    case 663:
+      return subtract_product<6, 6, 3>(A, B, C);
+    case 336:
+      return subtract_product<3, 3, 6>(A, B, C);
+    default:
+      break;
+  }
+  for (int j = 0; j < n; ++j) {
+    for (int l = 0; l < k; ++l) {
+      const double b = B[l * n + j];
+      for (int i = 0; i < m; ++i) C[j * m + i] -= A[l * m + i] * b;
+    }
+  }
+}
+
+// Cholesky of sign·D in place (lower, column-major, reciprocal diagonal kept); false if a pivot is not positive.
+bool cholesky(double* D, int n, double sign) {
+  for (int j = 0; j < n; ++j) {
+    double pivot = sign * D[j * n + j];
+    for (int k = 0; k < j; ++k) pivot -= D[k * n + j] * D[k * n + j];
+    if (!(pivot > 0) || !std::isfinite(pivot)) return false;
+    const double inverse = 1 / std::sqrt(pivot);
+    D[j * n + j] = inverse;
+    for (int i = j + 1; i < n; ++i) {
+      double sum = sign * D[j * n + i];
+      for (int k = 0; k < j; ++k) sum -= D[k * n + i] * D[k * n + j];
+      D[j * n + i] = sum * inverse;
+    }
+  }
+  return true;
+}
+
+// X (m × n) ← X (sign·L Lᵀ)⁻¹, X column-major, L as left by `cholesky`.
+void divide_right(const double* L, int n, double sign, double* X, int m) {
+  for (int j = 0; j < n; ++j) {
+    for (int k = 0; k < j; ++k) {
+      for (int i = 0; i < m; ++i) X[j * m + i] -= X[k * m + i] * L[k * n + j];
+    }
+    for (int i = 0; i < m; ++i) X[j * m + i] *= L[j * n + j];
+  }
+  for (int j = n - 1; j >= 0; --j) {
+    for (int k = j + 1; k < n; ++k) {
+      for (int i = 0; i < m; ++i) X[j * m + i] -= X[k * m + i] * L[j * n + k];
+    }
+    for (int i = 0; i < m; ++i) X[j * m + i] *= L[j * n + j];
+  }
+  if (sign < 0) {
+    for (int i = 0; i < m * n; ++i) X[i] = -X[i];
+  }
+}
+
+// Order of least degree (counted in scalar rows) on the graph of blocks, ties by node number: deterministic. Returns, for each node in the order, its
+// neighbours at the time it is eliminated.
+std::vector<std::vector<int>> eliminate(std::span<const int> sizes,
+                                        std::span<const std::pair<int, int>> edges,
+                                        std::vector<int>& order) {
+  const int n = static_cast<int>(sizes.size());
+  std::vector<std::vector<int>> adjacent(n);
+  for (const auto& [a, b] : edges) {
+    adjacent[a].push_back(b);
+    adjacent[b].push_back(a);
+  }
+  for (auto& list : adjacent) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+  const auto degree = [&](int node) {
+    return std::accumulate(adjacent[node].begin(), adjacent[node].end(), 0,
+                           [&](int sum, int k) { return sum + sizes[k]; });
+  };
+  std::vector<int> current(n);
+  std::set<std::pair<int, int>> queue;
+  for (int k = 0; k < n; ++k) queue.emplace(current[k] = degree(k), k);
+  std::vector<std::vector<int>> neighbours(n);
+  order.clear();
+  while (!queue.empty()) {
+    const int k = queue.begin()->second;
+    queue.erase(queue.begin());
+    order.push_back(k);
+    neighbours[k] = std::move(adjacent[k]);
+    for (const int i : neighbours[k]) {
+      std::vector<int> merged;
+      std::set_union(adjacent[i].begin(), adjacent[i].end(), neighbours[k].begin(),
+                     neighbours[k].end(), std::back_inserter(merged));
+      std::erase_if(merged, [&](int j) { return j == i || j == k; });
+      adjacent[i] = std::move(merged);
+      queue.erase({current[i], i});
+      queue.emplace(current[i] = degree(i), i);
+    }
+  }
+  return neighbours;
+}
+
+}  // namespace
+
+void BlockLdlt::analyse(std::span<const int> sizes, std::span<const std::pair<int, int>> edges) {
+  const int n = static_cast<int>(sizes.size());
+  size_.assign(sizes.begin(), sizes.end());
+  start_.assign(n + 1, 0);
+  std::partial_sum(size_.begin(), size_.end(), start_.begin() + 1);
+  std::vector<std::vector<int>> neighbours = eliminate(sizes, edges, order_);
+  std::vector<int> position(n);
+  for (int p = 0; p < n; ++p) position[order_[p]] = p;
+
+  int offset = 0;
+  diagonal_.assign(n, 0);
+  for (int k = 0; k < n; ++k) {
+    diagonal_[k] = offset;
+    offset += size_[k] * size_[k];
+  }
+  off_start_.assign(1, 0);
+  off_.clear();
+  int largest = 0;
+  for (const int k : order_) {
+    auto& list = neighbours[k];
+    std::sort(list.begin(), list.end(), [&](int a, int b) { return position[a] < position[b]; });
+    int column = 0;
+    for (const int i : list) {
+      off_.push_back({i, offset});
+      offset += size_[i] * size_[k];
+      column += size_[i] * size_[k];
+    }
+    largest = std::max(largest, column);
+    off_start_.push_back(static_cast<int>(off_.size()));
+  }
+  const auto find = [&](int row, int column) {
+    if (row == column) return diagonal_[row];
+    const int p = position[column];
+    for (int e = off_start_[p]; e < off_start_[p + 1]; ++e) {
+      if (off_[e].node == row) return off_[e].offset;
+    }
+    assert(false);
+    return -1;
+  };
+  target_start_.assign(1, 0);
+  target_.clear();
+  for (int p = 0; p < n; ++p) {
+    for (int j = off_start_[p]; j < off_start_[p + 1]; ++j) {
+      for (int i = j; i < off_start_[p + 1]; ++i)
+        target_.push_back(find(off_[i].node, off_[j].node));
+    }
+    target_start_.push_back(static_cast<int>(target_.size()));
+  }
+  edge_.clear();
+  for (const auto& [a, b] : edges) {
+    const bool a_first = position[a] < position[b];
+    const int row = a_first ? b : a;
+    const int column = a_first ? a : b;
+    edge_.push_back({row, column, find(row, column)});
+  }
+  values_.assign(offset, 0.0);
+  scratch_.assign(largest, 0.0);
+  sign_.assign(n, 1);
+}
+
+void BlockLdlt::clear() {
+  std::fill(values_.begin(), values_.end(), 0.0);
+}
+
+bool BlockLdlt::factorize(std::span<const int> sign, int* failed) {
+  std::copy(sign.begin(), sign.end(), sign_.begin());
+  for (int p = 0; p < nodes(); ++p) {
+    const int k = order_[p];
+    const int n = size_[k];
+    double* D = diagonal(k);
+    if (!cholesky(D, n, sign_[k])) {
+      if (failed != nullptr) *failed = k;
+      return false;
+    }
+    double* kept = scratch_.data();
+    for (int e = off_start_[p]; e < off_start_[p + 1]; ++e) {
+      double* block = values_.data() + off_[e].offset;
+      const int m = size_[off_[e].node];
+      std::copy(block, block + m * n, kept);
+      kept += m * n;
+      divide_right(D, n, sign_[k], block, m);
+    }
+    // A_ij −= L_ik A_jkᵀ for all pairs of neighbours.
+    int t = target_start_[p];
+    const double* A_jk = scratch_.data();
+    for (int j = off_start_[p]; j < off_start_[p + 1]; ++j) {
+      const int rows_j = size_[off_[j].node];
+      for (int i = j; i < off_start_[p + 1]; ++i) {
+        subtract_product(size_[off_[i].node], rows_j, n, values_.data() + off_[i].offset, A_jk,
+                         values_.data() + target_[t++]);
+      }
+      A_jk += rows_j * n;
+    }
+  }
+  return true;
+}
+
+void BlockLdlt::solve(double* x) const {
+  for (int p = 0; p < nodes(); ++p) {
+    const int k = order_[p];
+    const double* xk = x + start_[k];
+    for (int e = off_start_[p]; e < off_start_[p + 1]; ++e) {
+      const int m = size_[off_[e].node];
+      const double* L = values_.data() + off_[e].offset;
+      double* xi = x + start_[off_[e].node];
+      for (int c = 0; c < size_[k]; ++c) {
+        for (int r = 0; r < m; ++r) xi[r] -= L[c * m + r] * xk[c];
+      }
+    }
+  }
+  for (int k = 0; k < nodes(); ++k)
+    divide_right(values_.data() + diagonal_[k], size_[k], sign_[k], x + start_[k], 1);
+  for (int p = nodes() - 1; p >= 0; --p) {
+    const int k = order_[p];
+    double* xk = x + start_[k];
+    for (int e = off_start_[p]; e < off_start_[p + 1]; ++e) {
+      const int m = size_[off_[e].node];
+      const double* L = values_.data() + off_[e].offset;
+      const double* xi = x + start_[off_[e].node];
+      for (int c = 0; c < size_[k]; ++c) {
+        for (int r = 0; r < m; ++r) xk[c] -= L[c * m + r] * xi[r];
+      }
+    }
+  }
+}
+
+}  // namespace urto

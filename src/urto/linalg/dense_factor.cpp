@@ -1,0 +1,47 @@
+#include "urto/linalg/dense_factor.h"
+
+namespace urto {
+
+bool DenseFactor::factorize(const SparseMatrix& A) {
+  dense_.setZero(A.rows(), A.cols());
+  for (int c = 0; c < A.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(A, c); it; ++it) dense_(it.row(), c) = it.value();
+  }
+  if (kind_ == Kind::cholesky) {
+    cholesky_.compute(dense_);
+    return cholesky_.info() == Eigen::Success;
+  }
+  lu_.compute(dense_);
+  const auto pivots = lu_.matrixLU().diagonal();
+  return pivots.allFinite() && (pivots.array() != 0).all();
+}
+
+void DenseFactor::solve(const Vector& rhs, Vector& x) const {
+  if (kind_ == Kind::cholesky) {
+    x = cholesky_.solve(rhs);
+  } else {
+    x = lu_.solve(rhs);
+  }
+}
+
+bool FullPivotFactor::factorize(const SparseMatrix& A, Storage storage, const Vector& scale) {
+  scale_ = scale;
+  dense_.setZero(A.rows(), A.cols());
+  for (int c = 0; c < A.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(A, c); it; ++it) {
+      const double value = scale[it.row()] * it.value() * scale[c];
+      dense_(it.row(), c) = value;
+      if (storage == Storage::lower) dense_(c, it.row()) = value;
+    }
+  }
+  if (!dense_.allFinite()) return false;
+  lu_.setThreshold(0);
+  lu_.compute(dense_);
+  return true;
+}
+
+void FullPivotFactor::solve(const Vector& rhs, Vector& x) const {
+  x = scale_.cwiseProduct(lu_.solve(scale_.cwiseProduct(rhs)));
+}
+
+}  // namespace urto

@@ -1,0 +1,86 @@
+#include "urto/linalg/saddle_lu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace urto {
+namespace {
+
+constexpr int largest_dense = 160;
+constexpr double relative_shift = 1e-12;
+
+}  // namespace
+
+void SaddleLu::start(int dofs, int size) {
+  dofs_ = dofs;
+  size_ = size;
+  dense_ = size <= largest_dense;
+  shifts_.clear();
+  triplets_.clear();
+  if (dense_) A_.setZero(size, size);
+}
+
+bool SaddleLu::factorize() {
+  return dense_ ? factorize_dense() : factorize_sparse();
+}
+
+// A row's own inertia is about Σ J²/H_jj.
+bool SaddleLu::factorize_dense() {
+  if (!A_.allFinite()) return false;
+  shifted_ = A_;
+  for (const Shift& s : shifts_) {
+    double inertia = 0;
+    for (int j = 0; j < dofs_; ++j) {
+      if (A_(s.row, j) != 0 && A_(j, j) != 0)
+        inertia += A_(s.row, j) * A_(s.row, j) / std::abs(A_(j, j));
+    }
+    shifted_(s.row, s.row) += s.sign * relative_shift * inertia;
+  }
+  lu_.compute(shifted_);
+  return lu_.matrixLU().diagonal().cwiseAbs().minCoeff() > std::numeric_limits<double>::min();
+}
+
+bool SaddleLu::factorize_sparse() {
+  S_.resize(size_, size_);
+  // Every diagonal entry exists, so that the shifts do not change the pattern.
+  for (int i = 0; i < size_; ++i) triplets_.emplace_back(i, i, 0.0);
+  S_.setFromTriplets(triplets_.begin(), triplets_.end());
+  SparseMatrix shifted = S_;
+  diagonal_ = S_.diagonal();
+  Vector inertia = Vector::Zero(size_);
+  for (int j = 0; j < dofs_; ++j) {
+    if (diagonal_[j] == 0) continue;
+    for (SparseMatrix::InnerIterator it(S_, j); it; ++it)
+      inertia[it.row()] += it.value() * it.value() / std::abs(diagonal_[j]);
+  }
+  for (const Shift& s : shifts_)
+    shifted.coeffRef(s.row, s.row) += s.sign * relative_shift * inertia[s.row];
+  std::vector<int> pattern(shifted.outerIndexPtr(), shifted.outerIndexPtr() + size_ + 1);
+  pattern.insert(pattern.end(), shifted.innerIndexPtr(),
+                 shifted.innerIndexPtr() + shifted.nonZeros());
+  if (pattern != pattern_) {
+    sparse_lu_.analyzePattern(shifted);
+    pattern_ = std::move(pattern);
+  }
+  sparse_lu_.factorize(shifted);
+  return sparse_lu_.info() == Eigen::Success;
+}
+
+void SaddleLu::solve(const Vector& rhs, Vector& x) {
+  if (dense_) {
+    x = lu_.solve(rhs);
+    residual_ = rhs;
+    residual_.noalias() -= A_ * x;
+    correction_ = lu_.solve(residual_);
+  } else {
+    x = sparse_lu_.solve(rhs);
+    residual_ = rhs - S_ * x;
+    correction_ = sparse_lu_.solve(residual_);
+  }
+  x += correction_;
+  const double size = rhs.norm();
+  relative_residual_ = size > 0 ? residual_.norm() / size : 0;
+}
+
+}  // namespace urto

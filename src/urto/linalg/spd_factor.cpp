@@ -1,0 +1,76 @@
+#include "urto/linalg/spd_factor.h"
+
+#include <Eigen/SparseCholesky>
+#ifdef URTO_HAVE_CHOLMOD
+#include <Eigen/CholmodSupport>
+
+#include "urto/linalg/blas_threads.h"
+#endif
+
+namespace urto {
+
+struct SpdFactor::Impl {
+  bool large = false;
+  Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower> simplicial;
+#ifdef URTO_HAVE_CHOLMOD
+  Eigen::CholmodDecomposition<SparseMatrix, Eigen::Lower> cholmod;
+#endif
+};
+
+SpdFactor::SpdFactor() : impl_(std::make_unique<Impl>()) {}
+SpdFactor::~SpdFactor() = default;
+SpdFactor::SpdFactor(SpdFactor&&) noexcept = default;
+SpdFactor& SpdFactor::operator=(SpdFactor&&) noexcept = default;
+
+bool SpdFactor::has_cholmod() {
+#ifdef URTO_HAVE_CHOLMOD
+  return true;
+#else
+  return false;
+#endif
+}
+
+void SpdFactor::analyze(const SparseMatrix& lower) {
+#ifdef URTO_HAVE_CHOLMOD
+  impl_->large = lower.rows() >= 300;
+  if (impl_->large) {
+    use_one_blas_thread();
+    // A matrix that is not positive definite is our caller's news, not stderr's.
+    impl_->cholmod.cholmod().print = 0;
+    impl_->cholmod.cholmod().quick_return_if_not_posdef = 1;
+    impl_->cholmod.analyzePattern(lower);
+    return;
+  }
+#endif
+  impl_->simplicial.analyzePattern(lower);
+}
+
+bool SpdFactor::factorize(const SparseMatrix& lower) {
+#ifdef URTO_HAVE_CHOLMOD
+  if (impl_->large) {
+    impl_->cholmod.factorize(lower);
+    return impl_->cholmod.info() == Eigen::Success;
+  }
+#endif
+  impl_->simplicial.factorize(lower);
+  return impl_->simplicial.info() == Eigen::Success && impl_->simplicial.vectorD().minCoeff() > 0;
+}
+
+void SpdFactor::solve(const Vector& rhs, Vector& x) const {
+#ifdef URTO_HAVE_CHOLMOD
+  if (impl_->large) {
+    x = impl_->cholmod.solve(rhs);
+    return;
+  }
+#endif
+  x = impl_->simplicial.solve(rhs);
+}
+
+Matrix SpdFactor::solve(const Matrix& rhs) const {
+#ifdef URTO_HAVE_CHOLMOD
+  if (impl_->large) return impl_->cholmod.solve(rhs);
+#endif
+  return impl_->simplicial.solve(rhs);
+}
+
+}  // namespace urto

@@ -1,0 +1,38 @@
+#include "urto/mechanics/interactions.h"
+
+namespace urto {
+
+void Interactions::clear(int columns) {
+  J.columns = columns;
+  J.row_start.resize(1);
+  J.entry_start.resize(1);
+  J.entries.clear();
+  J.values.clear();
+  g.clear();
+  g_t.clear();
+  jdot_v.clear();
+  laws.clear();
+  ids.clear();
+  origins.clear();
+}
+
+void Interactions::add_block(const Law& law, RowOrigin origin, std::uint64_t id) {
+  J.add_block(law.dim);
+  laws.push_back(law);
+  origins.push_back(origin);
+  ids.push_back(id);
+  const auto rows = static_cast<std::size_t>(J.rows());
+  g.resize(rows, 0.0);
+  g_t.resize(rows, 0.0);
+  jdot_v.resize(rows, 0.0);
+}
+
+double* Interactions::add_entry(int column, int width) {
+  const auto offset = J.values.size();
+  J.entries.push_back({column, width, static_cast<int>(offset)});
+  J.entry_start.back() = static_cast<int>(J.entries.size());
+  J.values.resize(offset + static_cast<std::size_t>(laws.back().dim) * width, 0.0);
+  return J.values.data() + offset;
+}
+
+}  // namespace urto

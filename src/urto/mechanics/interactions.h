@@ -1,0 +1,76 @@
+// Interactions: every constraint and contact of one moment, as rows of numbers and the law each obeys. The contract between a system
+// and the steppers (design §2): the system measures, the stepper decides with which coefficients the rows enter its problem.
+//
+//     g(q, t)   rows: joint error, gap (normal row of a contact; its tangential rows are 0)
+//     J         ∂g/∂q in the tangent space, block-sparse;   u = J v + g_t
+//     g_t       ∂g/∂t: motors, and bodies that move as told
+//     J̇v        = vᵀ K v plus the mixed and second time derivatives, when asked for (smooth steppers)
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "urto/linalg/block_matrix.h"
+
+namespace urto {
+
+enum class LawKind : std::uint8_t { equality, unilateral, coulomb, box };
+
+struct Law {
+  LawKind kind = LawKind::equality;
+  int dim = 1;
+  double friction = 0;  ///< μ, coulomb
+  double rolling = 0;  ///< coulomb, dim 5 and 6: bound of the rolling rows (n, t₁, t₂, m₁, m₂) …
+  double spinning = 0;  ///< … dim 4 and 6: and of the last row, the spin about the normal
+  double length =
+      1;  ///< [m] rolling and spinning rows are this times an angular velocity, their impulses moments divided by it
+  double restitution = 0;            ///< Newton's e
+  double restitution_threshold = 0;  ///< [m/s] slower approaches do not rebound
+  double lower = 0, upper = 0;       ///< force bounds of a box law [N, N·m]
+  double stiffness = std::numeric_limits<double>::infinity();  ///< compliance: infinite is rigid
+  double damping = 0;
+  double cohesion = 0;        ///< [N] pull of a contact whose gap is at most …
+  double cohesion_range = 0;  ///< [m] … this
+  bool on_velocity = false;   ///< there is no position to keep: speed motors, joint friction
+  bool recovers_slowly =
+      false;  ///< penetration is pushed out at the stepper's recovery speed at most (contacts)
+};
+
+/// The pull of a contact at a gap [N]. A multiplier of the row is what the surfaces press with besides: the force between them is that less the pull.
+inline double pull(const Law& law, double gap) {
+  return gap <= law.cohesion_range ? law.cohesion : 0;
+}
+
+enum class Origin : std::uint8_t { joint, screw, coupling, motor, limit, friction, contact };
+
+/// Where a row block comes from: `index` into the model's array of that kind, or into the contacts.
+struct RowOrigin {
+  Origin kind = Origin::joint;
+  int index = 0;
+};
+
+struct Interactions {
+  BlockRows J;
+  std::vector<double> g, g_t, jdot_v;
+  std::vector<Law> laws;  ///< one a block
+  std::vector<std::uint64_t>
+      ids;  ///< one a block, stable from step to step: multipliers warm-start by it
+  std::vector<RowOrigin> origins;  ///< one a block
+
+  int blocks() const { return static_cast<int>(laws.size()); }
+  int rows() const { return J.rows(); }
+  void clear(int columns);
+  /// Opens a block; its rows are zero and without entries.
+  void add_block(const Law& law, RowOrigin origin, std::uint64_t id);
+  /// Appends an entry of zeros to the last block and returns its values, `law.dim` × width, row-major.
+  double* add_entry(int column, int width);
+};
+
+/// Ids of blocks that are not contacts: kind and index packed. Contacts have the top bit set.
+inline std::uint64_t row_id(Origin kind, int index, int part = 0) {
+  return (static_cast<std::uint64_t>(kind) << 40) | (static_cast<std::uint64_t>(index) << 8) |
+         static_cast<std::uint64_t>(part);
+}
+
+}  // namespace urto

@@ -1,0 +1,38 @@
+// Numbers of a result arranged for plotting: `urto plot` draws them with matplotlib, or writes them as CSV.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "urto/result/result_file.h"
+
+namespace urto {
+
+struct PlotSeries {
+  std::string name;
+  std::vector<double> values;
+};
+
+/// One pair of axes; all its series share the times.
+struct PlotPanel {
+  std::string title, label;  ///< label of the y axis, with its unit
+  bool log = false;
+  double level = 0;  ///< a horizontal line such as the tolerance; 0 for none
+  std::vector<double> time = {};
+  std::vector<PlotSeries> series = {};
+};
+
+/// What can be asked for: energy, balance, certificate, contacts, iterations, timings, penetration, joint_error, step,
+/// body:NAME:QUANTITY[,QUANTITY…] and joint:NAME:QUANTITY[,…]. Throws InputError that lists them for anything else.
+PlotPanel plot_panel(const ResultReader& result, const std::string& what);
+
+/// time and all series as columns. Throws InputError if the panels have different times (steps and frames).
+void write_plot_csv(std::span<const PlotPanel> panels, const std::filesystem::path& file);
+
+/// Draws PNG, SVG or PDF (by the ending) with matplotlib of /usr/bin/python3, or of the interpreter that URTO_PYTHON names. Complete or absent.
+void draw_plot(std::span<const PlotPanel> panels, const std::string& title,
+               const std::filesystem::path& file);
+
+}  // namespace urto

@@ -1,0 +1,109 @@
+#include "urto/page/report_page.h"
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <zlib.h>
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/file/whole_file.h"
+#include "urto/page/page_asset.h"
+#include "urto/page/page_data.h"
+
+namespace urto {
+namespace {
+
+// What the template has in place of the data.
+constexpr std::string_view title_mark = "{{urto-title}}";
+constexpr std::string_view json_mark = "{{urto-json}}";
+constexpr std::string_view binary_mark = "{{urto-binary}}";
+constexpr std::string_view page_mark = "<!doctype html><!-- urto-page";
+
+/// Half the size, for a second a hundred megabytes; browsers inflate by themselves.
+std::string deflated(std::string_view bytes) {
+  std::string out(compressBound(bytes.size()), '\0');
+  uLongf size = out.size();
+  const int code = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+                             reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 5);
+  if (code != Z_OK) throw InputError("page", fmt::format("zlib's error {}", code), "memory");
+  out.resize(size);
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  const auto byte = [&](std::size_t k) {
+    return k < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[k])) : 0U;
+  };
+  for (std::size_t k = 0; k < bytes.size(); k += 3) {
+    const std::uint32_t three = byte(k) << 16 | byte(k + 1) << 8 | byte(k + 2);
+    out += digits[three >> 18];
+    out += digits[three >> 12 & 63];
+    out += k + 1 < bytes.size() ? digits[three >> 6 & 63] : '=';
+    out += k + 2 < bytes.size() ? digits[three & 63] : '=';
+  }
+  return out;
+}
+
+/// Names and titles may hold anything, also the end of a script element.
+std::string script_safe(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return out;
+}
+
+std::string html_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void write_report(const ResultReader& result, const std::filesystem::path& file,
+                  const PageOptions& options) {
+  const PageData data = page_data(result, options);
+  // Names in a file need not be UTF-8; a page must be.
+  const std::string text = data.json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string title = data.json["title"].get<std::string>();
+  const std::array<std::pair<std::string_view, std::string>, 3> parts = {
+      {{title_mark, html_text(title.empty() ? "Urto" : title + " · Urto")},
+       {json_mark, script_safe(text)},
+       {binary_mark, base64(deflated(data.binary))}}};
+  WholeFile out(file);
+  std::string_view rest = page_template();
+  for (const auto& [mark, value] : parts) {  // in the order of the template
+    const std::size_t at = rest.find(mark);
+    if (at == std::string_view::npos) throw InputError("page template", "no place for data", mark);
+    out.write(rest.substr(0, at));
+    out.write(value);
+    rest.remove_prefix(at + mark.size());
+  }
+  out.write(rest);
+  out.finish();
+}
+
+bool is_report(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string start(page_mark.size(), '\0');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return in && start == page_mark;
+}
+
+}  // namespace urto

@@ -1,0 +1,232 @@
+// Reading results. A file that is being written is opened as one of its many readers; so is the file of
+// a writer that was killed, whose last rows may be missing but whose structure is whole.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/file/hdf5_handle.h"
+#include "urto/result/result_file.h"
+
+namespace urto {
+
+namespace {
+
+constexpr std::size_t longest_text = std::size_t{1} << 30;
+
+Hdf5Handle open_shared(const std::filesystem::path& file) {
+  Hdf5Handle id(H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
+  // Files of the older format, which nobody can be writing, refuse to be shared.
+  if (!id.valid()) id = Hdf5Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  return id;
+}
+
+std::string trimmed(std::string text) {
+  text.resize(std::min(text.find('\0'), text.size()));
+  return text;
+}
+
+}  // namespace
+
+struct ResultReader::Impl {
+  std::string name;
+  Hdf5Handle file;
+
+  [[noreturn]] void fail(const std::string& path, std::string_view found,
+                         std::string_view expected) const {
+    throw InputError(fmt::format("{}: {}", name, path), found, expected);
+  }
+
+  struct Dataset {
+    Hdf5Handle id, type, space;
+    std::vector<hsize_t> dims;
+    std::uint64_t points = 1;
+  };
+
+  /// Opens a dataset whose declared size its stored bytes can account for.
+  Dataset open(const std::string& path, H5T_class_t wanted, std::string_view kind) const {
+    Dataset d;
+    d.id = Hdf5Handle(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!d.id.valid()) fail(path, "nothing", kind);
+    d.type = Hdf5Handle(H5Dget_type(d.id), H5Tclose);
+    d.space = Hdf5Handle(H5Dget_space(d.id), H5Sclose);
+    const H5T_class_t found = H5Tget_class(d.type);
+    const bool number = found == H5T_INTEGER || found == H5T_FLOAT;
+    if (wanted == H5T_STRING ? found != H5T_STRING || H5Tis_variable_str(d.type) != 0 : !number) {
+      fail(path, "data of another type", kind);
+    }
+    const int rank = H5Sget_simple_extent_ndims(d.space);
+    if (rank < 0) fail(path, "data without a size", kind);
+    d.dims.resize(static_cast<std::size_t>(rank));
+    if (rank > 0) H5Sget_simple_extent_dims(d.space, d.dims.data(), nullptr);
+    // Deflate cannot expand by more than 1032; chunks are stored whole. Anything above is a lie.
+    const std::uint64_t bytes_stored = H5Dget_storage_size(d.id);
+    std::uint64_t most = 1032 * (bytes_stored + 1) / std::max<std::size_t>(H5Tget_size(d.type), 1);
+    for (const hsize_t n : d.dims) {
+      if (n != 0 && d.points > std::numeric_limits<std::uint64_t>::max() / n) {
+        fail(path, "an impossible size", kind);
+      }
+      d.points *= n;
+    }
+    if (d.points > std::max<std::uint64_t>(most, 1)) {
+      fail(path, fmt::format("{} values declared but {} bytes stored", d.points, bytes_stored),
+           kind);
+    }
+    return d;
+  }
+};
+
+ResultReader::ResultReader(const std::filesystem::path& file) : impl_(std::make_unique<Impl>()) {
+  const QuietHdf5 quiet;
+  impl_->name = file.string();
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    throw InputError(file.string(), "no such file", "a result of urto run");
+  }
+  impl_->file = open_shared(file);
+  if (!impl_->file.valid()) {
+    throw InputError(file.string(),
+                     fmt::format("a file that the HDF5 library cannot open ({})", hdf5_reason()),
+                     "a result of urto run");
+  }
+  if (H5Aexists(impl_->file, "format") <= 0 || text_attribute("format") != "urto-result") {
+    throw InputError(file.string(), "an HDF5 file of another kind", "a result of urto run");
+  }
+  if (const double found = number_attribute("format_version"); found != 1) {
+    throw InputError(file.string(), fmt::format("format version {}", found),
+                     "version 1; a newer urto has written it");
+  }
+}
+
+ResultReader::ResultReader(ResultReader&&) noexcept = default;
+ResultReader::~ResultReader() = default;
+
+bool ResultReader::has(const std::string& path) const {
+  const QuietHdf5 quiet;
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    if (H5Lexists(impl_->file, path.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+    if (end == std::string::npos) return true;
+  }
+}
+
+std::vector<std::int64_t> ResultReader::shape(const std::string& path) const {
+  const QuietHdf5 quiet;
+  const Hdf5Handle id(H5Dopen2(impl_->file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!id.valid()) impl_->fail(path, "nothing", "a dataset");
+  H5Drefresh(id);
+  const Hdf5Handle space(H5Dget_space(id), H5Sclose);
+  std::vector<hsize_t> dims(
+      static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space), 0)));
+  if (!dims.empty()) H5Sget_simple_extent_dims(space, dims.data(), nullptr);
+  return {dims.begin(), dims.end()};
+}
+
+std::vector<double> ResultReader::numbers(const std::string& path) const {
+  const std::vector<std::int64_t> size = shape(path);
+  return numbers(path, 0, size.empty() ? 1 : size[0]);
+}
+
+std::vector<double> ResultReader::numbers(const std::string& path, std::int64_t first,
+                                          std::int64_t count) const {
+  const QuietHdf5 quiet;
+  Impl::Dataset d = impl_->open(path, H5T_FLOAT, "numbers");
+  const auto rows = static_cast<std::int64_t>(d.dims.empty() ? 1 : d.dims[0]);
+  if (first < 0 || count < 0 || first > rows || count > rows - first) {
+    impl_->fail(path, fmt::format("{} rows", rows),
+                fmt::format("rows {} to {}", first, first + count));
+  }
+  std::vector<double> values(rows == 0 ? 0 : d.points / rows * count);
+  if (values.empty()) return values;
+  Hdf5Handle memory;
+  if (!d.dims.empty()) {
+    std::vector<hsize_t> start(d.dims.size(), 0);
+    start[0] = static_cast<hsize_t>(first);
+    d.dims[0] = static_cast<hsize_t>(count);
+    H5Sselect_hyperslab(d.space, H5S_SELECT_SET, start.data(), nullptr, d.dims.data(), nullptr);
+  }
+  const hsize_t total = values.size();
+  memory = Hdf5Handle(H5Screate_simple(1, &total, nullptr), H5Sclose);
+  if (H5Dread(d.id, H5T_NATIVE_DOUBLE, memory, d.space, H5P_DEFAULT, values.data()) < 0) {
+    impl_->fail(path, fmt::format("data that cannot be read ({})", hdf5_reason()), "numbers");
+  }
+  return values;
+}
+
+double ResultReader::number(const std::string& path) const {
+  const std::vector<double> values = numbers(path);
+  if (values.size() != 1) impl_->fail(path, fmt::format("{} values", values.size()), "one");
+  return values[0];
+}
+
+std::vector<std::string> ResultReader::texts(const std::string& path) const {
+  const QuietHdf5 quiet;
+  const Impl::Dataset d = impl_->open(path, H5T_STRING, "text");
+  const std::size_t size = H5Tget_size(d.type);
+  if (size > longest_text || d.points > longest_text / size) impl_->fail(path, "too much", "text");
+  std::string all(size * d.points, '\0');
+  if (d.points > 0 && H5Dread(d.id, d.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) < 0) {
+    impl_->fail(path, fmt::format("data that cannot be read ({})", hdf5_reason()), "text");
+  }
+  std::vector<std::string> texts;
+  for (std::size_t k = 0; k < d.points; ++k) texts.push_back(trimmed(all.substr(k * size, size)));
+  return texts;
+}
+
+std::string ResultReader::text(const std::string& path) const {
+  const std::vector<std::string> list = texts(path);
+  if (list.size() != 1) impl_->fail(path, fmt::format("{} texts", list.size()), "one");
+  return list[0];
+}
+
+std::string ResultReader::text_attribute(const std::string& name) const {
+  const QuietHdf5 quiet;
+  const Hdf5Handle id(H5Aopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle type(id.valid() ? H5Aget_type(id) : -1, H5Tclose);
+  if (!type.valid() || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) {
+    impl_->fail(name, "something else", "an attribute with a text");
+  }
+  std::string text(H5Tget_size(type), '\0');
+  const Hdf5Handle space(H5Aget_space(id), H5Sclose);
+  if (H5Sget_simple_extent_npoints(space) != 1 || H5Aread(id, type, text.data()) < 0) {
+    impl_->fail(name, "something else", "an attribute with a text");
+  }
+  return trimmed(std::move(text));
+}
+
+double ResultReader::number_attribute(const std::string& name) const {
+  const QuietHdf5 quiet;
+  const Hdf5Handle id(H5Aopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle space(id.valid() ? H5Aget_space(id) : -1, H5Sclose);
+  double value = 0;
+  if (!space.valid() || H5Sget_simple_extent_npoints(space) != 1 ||
+      H5Aread(id, H5T_NATIVE_DOUBLE, &value) < 0) {
+    impl_->fail(name, "something else", "an attribute with a number");
+  }
+  return value;
+}
+
+ResultCounts ResultReader::counts() const {
+  const auto rows = [&](const char* path) {
+    const std::vector<std::int64_t> size = shape(path);
+    return static_cast<long>(size.empty() ? 0 : size[0]);
+  };
+  return {rows("/frames/time"), rows("/contacts/gap"), rows("/steps/time")};
+}
+
+bool is_result_file(const std::filesystem::path& file) {
+  const QuietHdf5 quiet;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;
+  const Hdf5Handle id = open_shared(file);
+  if (!id.valid() || H5Aexists(id, "format") <= 0) return false;
+  const Hdf5Handle attribute(H5Aopen(id, "format", H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) return false;
+  std::string text(H5Tget_size(type), '\0');
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
+  return H5Sget_simple_extent_npoints(space) == 1 && H5Aread(attribute, type, text.data()) >= 0 &&
+         trimmed(text) == "urto-result";
+}
+
+}  // namespace urto

@@ -1,0 +1,118 @@
+// Text into JSON. nlohmann's parser takes the last of two equal keys and any depth of nesting; a
+// callback that follows the parser refuses both.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/scene/scene_reader.h"
+
+namespace urto::scene {
+namespace {
+
+constexpr int deepest = 64;
+
+/// Follows the parser through the text; `path()` is where it stands.
+struct Follower {
+  struct Level {
+    bool array = false;
+    int index = 0;
+    std::string key;
+    std::set<std::string> keys = {};
+  };
+  std::string_view name;
+  std::vector<Level> levels = {};
+
+  std::string path() const {
+    std::string text;
+    for (const Level& level : levels) {
+      text += level.array ? fmt::format("/{}", level.index) : "/" + level.key;
+    }
+    return text;
+  }
+
+  void end_value() {
+    if (!levels.empty() && levels.back().array) ++levels.back().index;
+  }
+
+  void open(bool array) {
+    if (levels.size() >= static_cast<std::size_t>(deepest)) {
+      throw InputError(fmt::format("{}: nested more than {} deep", name, deepest));
+    }
+    levels.push_back({array, 0, ""});
+  }
+
+  void take_key(const std::string& key) {
+    Level& level = levels.back();
+    level.key = key;
+    if (!level.keys.insert(key).second) {
+      throw InputError(fmt::format("{}: {}: the key '{}' stands here twice", name, path(), key));
+    }
+  }
+
+  void operator()(Json::parse_event_t event, const Json& parsed) {
+    using Event = Json::parse_event_t;
+    switch (event) {
+      case Event::object_start:
+        open(false);
+        break;
+      case Event::array_start:
+        open(true);
+        break;
+      case Event::key:
+        take_key(parsed.get<std::string>());
+        break;
+      case Event::value:
+        end_value();
+        break;
+      case Event::object_end:
+      case Event::array_end:
+        levels.pop_back();
+        end_value();
+        break;
+    }
+  }
+};
+
+/// What the library says, without its own prefix and position.
+std::string syntax_message(const std::string& what) {
+  const std::size_t column = what.find("column ");
+  const std::size_t start = column == std::string::npos ? what.find("] ") : what.find(": ", column);
+  return start == std::string::npos ? what : what.substr(start + 2);
+}
+
+[[noreturn]] void fail_syntax(std::string_view text, std::string_view name, std::size_t byte,
+                              const std::string& what) {
+  const std::string_view read = text.substr(0, byte == 0 ? 0 : byte - 1);
+  std::size_t line = 1, column = 1;
+  for (const char c : read) {
+    if (c == '\n') {
+      ++line;
+      column = 1;
+    } else if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) {
+      ++column;  // counts characters, not bytes
+    }
+  }
+  throw InputError(
+      fmt::format("{}: line {}, column {}: {}", name, line, column, syntax_message(what)));
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, std::string_view name) {
+  Follower follower{name};
+  const auto follow = [&](int, Json::parse_event_t event, const Json& parsed) {
+    follower(event, parsed);
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), follow, true, true);
+  } catch (const Json::parse_error& error) {
+    fail_syntax(text, name, error.byte, error.what());
+  } catch (const Json::exception& error) {
+    throw InputError(
+        fmt::format("{}: {}: {}", name, follower.path(), syntax_message(error.what())));
+  }
+}
+
+}  // namespace urto::scene

@@ -1,0 +1,231 @@
+#include "urto/stepper/consistent_start.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Cholesky>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "urto/error.h"
+#include "urto/stepper/dvi.h"
+
+namespace urto {
+namespace {
+
+// A row that keeps less than this of its length beside the rows before it depends on them. Joint rows are built from unit vectors, so that true dependence
+// shows at 1e-14 and a nearly singular position (a four-bar folded flat) at the square root of rounding.
+constexpr double dependent = 1e-8;
+
+constexpr int largest_ranked = 1500;  // rows of one mechanism: the search is cubic
+
+struct Dependence {
+  int row = 0;
+  std::vector<int> on;  ///< rows with a noticeable share
+};
+
+/// Joined bodies and their rows: rank is a matter of each component by itself.
+struct Component {
+  std::vector<int> rows, dofs;
+};
+
+std::vector<Component> components(const Interactions& rows, int dofs) {
+  std::vector<int> root(dofs / 6);
+  for (std::size_t k = 0; k < root.size(); ++k) root[k] = static_cast<int>(k);
+  const auto find = [&](int k) {
+    while (root[k] != k) k = root[k] = root[root[k]];
+    return k;
+  };
+  const BlockRows& J = rows.J;
+  for (int i = 0; i < J.blocks(); ++i) {
+    for (int e = J.entry_start[i] + 1; e < J.entry_start[i + 1]; ++e) {
+      const int a = find(J.entries[J.entry_start[i]].column / 6);
+      const int b = find(J.entries[e].column / 6);
+      root[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  std::vector<Component> all(root.size());
+  for (int k = 0; k < static_cast<int>(root.size()); ++k) {
+    for (int d = 0; d < 6; ++d) all[find(k)].dofs.push_back(6 * k + d);
+  }
+  for (int i = 0; i < J.blocks(); ++i) {
+    if (J.entry_start[i] == J.entry_start[i + 1]) continue;
+    auto& members = all[find(J.entries[J.entry_start[i]].column / 6)].rows;
+    for (int r = J.row_start[i]; r < J.row_start[i + 1]; ++r) members.push_back(r);
+  }
+  std::erase_if(all, [](const Component& c) { return c.rows.empty(); });
+  return all;
+}
+
+/// M^{-1/2} Jᵀ of a component: a column a row of J.
+Matrix scaled_rows(const Interactions& rows, const BlockDiagonal& M, const Component& c) {
+  std::vector<int> local(rows.J.columns, -1);
+  for (std::size_t k = 0; k < c.dofs.size(); ++k) local[c.dofs[k]] = static_cast<int>(k);
+  std::vector<int> column(rows.rows(), -1);
+  for (std::size_t k = 0; k < c.rows.size(); ++k) column[c.rows[k]] = static_cast<int>(k);
+  Matrix out = Matrix::Zero(static_cast<int>(c.dofs.size()), static_cast<int>(c.rows.size()));
+  for (int i = 0; i < rows.J.blocks(); ++i) {
+    for (int e = rows.J.entry_start[i]; e < rows.J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = rows.J.entries[e];
+      if (local[entry.column] < 0) continue;
+      for (int r = 0; r < rows.J.height(i); ++r) {
+        for (int k = 0; k < entry.width; ++k) {
+          out(local[entry.column] + k, column[rows.J.row_start[i] + r]) +=
+              rows.J.values[entry.offset + r * entry.width + k];
+        }
+      }
+    }
+  }
+  for (std::size_t k = 0; k < c.dofs.size(); k += 6) {
+    const Eigen::LLT<Matrix> llt(M.block(c.dofs[k] / 6));
+    auto block = out.middleRows(static_cast<int>(k), 6);
+    llt.matrixL().solveInPlace(block);
+  }
+  return out;
+}
+
+// Gram–Schmidt in the order of the rows, twice for orthogonality to rounding.
+std::vector<Dependence> dependent_rows(const Matrix& A, const Component& c, int& rank) {
+  std::vector<Dependence> out;
+  Matrix Q(A.rows(), std::min(A.rows(), A.cols()));
+  std::vector<int> independent;
+  for (int j = 0; j < A.cols(); ++j) {
+    const int n = static_cast<int>(independent.size());
+    Vector v = A.col(j);
+    const double length = v.norm();
+    for (int pass = 0; pass < 2 && n > 0; ++pass)
+      v -= Q.leftCols(n) * (Q.leftCols(n).transpose() * v).eval();
+    if (n < Q.cols() && length > 0 && v.norm() > dependent * length) {
+      Q.col(n) = v / v.norm();
+      independent.push_back(j);
+      continue;
+    }
+    Dependence d{c.rows[j], {}};
+    if (length > 0 && n > 0) {
+      const Vector share = A(Eigen::all, independent).colPivHouseholderQr().solve(A.col(j));
+      for (int k = 0; k < n; ++k) {
+        if (std::abs(share[k]) * A.col(independent[k]).norm() > 1e-6 * length)
+          d.on.push_back(c.rows[independent[k]]);
+      }
+    }
+    out.push_back(std::move(d));
+  }
+  rank += static_cast<int>(independent.size());
+  return out;
+}
+
+int block_of(const Interactions& rows, int row) {
+  const auto& start = rows.J.row_start;
+  return static_cast<int>(std::upper_bound(start.begin(), start.end(), row) - start.begin()) - 1;
+}
+
+RedundantRows& entry_for(StartReport& report, const std::string& name, int of) {
+  for (RedundantRows& r : report.redundant) {
+    if (r.name == name) return r;
+  }
+  report.redundant.push_back({.name = name, .rows = 0, .of = of, .on = {}});
+  return report.redundant.back();
+}
+
+void find_rank(RigidSystem& system, const State& state, const Interactions& rows,
+               StartReport& report) {
+  BlockDiagonal M;
+  system.mass(state, M);
+  for (const Component& c : components(rows, system.nv())) {
+    if (static_cast<int>(c.rows.size()) > largest_ranked) {
+      report.rank +=
+          std::min<int>(static_cast<int>(c.rows.size()), static_cast<int>(c.dofs.size()));
+      report.warnings.push_back(
+          fmt::format("a mechanism of {} rows is too large for the search for redundant ones: "
+                      "taken as independent",
+                      c.rows.size()));
+      continue;
+    }
+    for (const Dependence& d : dependent_rows(scaled_rows(rows, M, c), c, report.rank)) {
+      const int block = block_of(rows, d.row);
+      const std::string name = system.describe(rows.origins[block]);
+      RedundantRows& entry = entry_for(report, name, rows.laws[block].dim);
+      ++entry.rows;
+      for (const int on : d.on) {
+        const std::string other = system.describe(rows.origins[block_of(rows, on)]);
+        if (other != name && std::find(entry.on.begin(), entry.on.end(), other) == entry.on.end())
+          entry.on.push_back(other);
+      }
+    }
+  }
+}
+
+// The rigid row with the largest |value|; soft rows may be anywhere.
+int worst_row(const Interactions& rows, const std::vector<double>& value) {
+  int worst = -1;
+  for (int r = 0; r < rows.rows(); ++r) {
+    if (std::isfinite(rows.laws[block_of(rows, r)].stiffness)) continue;
+    if (worst < 0 || !(std::abs(value[r]) <= std::abs(value[worst]))) worst = r;
+  }
+  return worst;
+}
+
+[[noreturn]] void refuse(RigidSystem& system, const StartReport& report, const Interactions& rows,
+                         int row, double error, const char* what) {
+  const std::string name = system.describe(rows.origins[block_of(rows, row)]);
+  // Where a row depends on others and cannot hold, the others are the other side of the contradiction.
+  for (const RedundantRows& r : report.redundant) {
+    const bool involved = r.name == name || std::find(r.on.begin(), r.on.end(), name) != r.on.end();
+    if (!involved || r.on.empty()) continue;
+    throw InputError(
+        fmt::format("{} contradicts {}: {} off by {:.3g}; remove one of them or make them agree",
+                    r.name, fmt::join(r.on, ", "), what, error));
+  }
+  throw InputError(
+      fmt::format("{} cannot be satisfied: {} off by {:.3g} after assembling; move the bodies "
+                  "nearer to where they belong",
+                  name, what, error));
+}
+
+}  // namespace
+
+StartReport consistent_start(RigidSystem& system, const SimulationOptions& options, State& state) {
+  StartReport report;
+  report.dofs = system.nv();
+  Interactions rows;
+  system.interactions(state, {.equalities_only = true}, rows);
+  report.rows = rows.rows();
+  const int given = worst_row(rows, rows.g);
+  report.position_error = given >= 0 ? std::abs(rows.g[given]) : 0;
+
+  DviStepper stepper(system, options);
+  const Vector q = state.q;
+  const Vector v = state.v;
+  const double tolerance = options.stepper.projection_tolerance;
+  if (options.assemble && report.rows > 0) {
+    stepper.project_positions(state, tolerance, 100);
+    system.interactions(state, {.equalities_only = true}, rows);
+  }
+  find_rank(system, state, rows, report);
+  // Rounding of positions far from the origin is not a contradiction.
+  const double reach = 1 + (state.q.size() > 0 ? state.q.cwiseAbs().maxCoeff() : 0.0);
+  const int worst = worst_row(rows, rows.g);
+  if (options.assemble && worst >= 0 &&
+      !(std::abs(rows.g[worst]) <= std::max(10 * tolerance, 1e-10) * reach)) {
+    refuse(system, report, rows, worst, std::abs(rows.g[worst]), "position");
+  }
+  if (options.assemble && report.rows > 0) {
+    stepper.project_velocities(state);
+    Vector rate;
+    multiply(rows.J, state.v, rate);
+    std::vector<double> u(rate.data(), rate.data() + rate.size());
+    for (int r = 0; r < rows.rows(); ++r) u[r] += rows.g_t[r];
+    const int fastest = worst_row(rows, u);
+    const double size = 1 + state.v.cwiseAbs().maxCoeff();
+    if (fastest >= 0 && !(std::abs(u[fastest]) <= 1e-8 * size)) {
+      refuse(system, report, rows, fastest, std::abs(u[fastest]), "velocity");
+    }
+  }
+  if (system.nv() > 0) {
+    report.position_change = system.difference(state.q, q).cwiseAbs().maxCoeff();
+    report.velocity_change = (state.v - v).cwiseAbs().maxCoeff();
+  }
+  return report;
+}
+
+}  // namespace urto

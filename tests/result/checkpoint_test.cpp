@@ -1,0 +1,183 @@
+#include "urto/result/checkpoint.h"
+
+#include <fstream>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "result/result_samples.h"
+#include "urto/error.h"
+
+namespace urto {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Checkpoint : public samples::FolderTest {};
+
+bool same_bits(const Vector& a, const Vector& b) {
+  if (a.size() != b.size()) return false;
+  return a.size() == 0 ||
+         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(double)) == 0;
+}
+
+void advance(Simulation& run, int steps) {
+  for (int k = 0; k < steps; ++k) ASSERT_TRUE(run.advance());
+}
+
+void expect_same(const urto::Checkpoint& a, const urto::Checkpoint& b) {
+  EXPECT_EQ(a.state.t, b.state.t);
+  EXPECT_TRUE(same_bits(a.state.q, b.state.q));
+  EXPECT_TRUE(same_bits(a.state.v, b.state.v));
+  EXPECT_EQ(a.state.angles, b.state.angles);
+  EXPECT_EQ(a.state.friction.t, b.state.friction.t);
+  EXPECT_TRUE(same_bits(a.state.friction.q, b.state.friction.q));
+  ASSERT_EQ(a.state.friction.springs.size(), b.state.friction.springs.size());
+  for (std::size_t k = 0; k < a.state.friction.springs.size(); ++k) {
+    const FrictionMemory::Spring& one = a.state.friction.springs[k];
+    const FrictionMemory::Spring& other = b.state.friction.springs[k];
+    EXPECT_EQ(one.id, other.id);
+    EXPECT_EQ(one.stretch, other.stretch);
+    EXPECT_EQ(one.normal, other.normal);
+    EXPECT_EQ(one.point, other.point);
+  }
+  EXPECT_EQ(a.memory.lambda, b.memory.lambda);
+  EXPECT_EQ(a.memory.h, b.memory.h);
+  EXPECT_EQ(a.memory.acceleration, b.memory.acceleration);
+  EXPECT_EQ(a.memory.true_acceleration, b.memory.true_acceleration);
+  EXPECT_EQ(a.memory.power, b.memory.power);
+  ASSERT_EQ(a.memory.items.size(), b.memory.items.size());
+  for (std::size_t k = 0; k < a.memory.items.size(); ++k) {
+    EXPECT_EQ(a.memory.items[k].id, b.memory.items[k].id);
+    EXPECT_EQ(a.memory.items[k].start, b.memory.items[k].start);
+    EXPECT_EQ(a.memory.items[k].dim, b.memory.items[k].dim);
+  }
+  EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.rejected, b.rejected);
+  EXPECT_EQ(a.missed, b.missed);
+  EXPECT_EQ(a.next_step, b.next_step);
+  EXPECT_EQ(a.next_output, b.next_output);
+  EXPECT_EQ(a.energy.numerical(), b.energy.numerical());
+  EXPECT_EQ(a.worst_residual, b.worst_residual);
+  EXPECT_EQ(a.worst_residual_time, b.worst_residual_time);
+}
+
+/// Pauses a run at `pause` steps, and compares going on with going on from the file.
+void expect_same_future(const Scene& scene, int pause, const fs::path& file) {
+  Simulation first(scene.model, scene.options);
+  first.start();
+  advance(first, pause);
+  write_checkpoint(file, {first.checkpoint(), {}}, scene.normalized_json);
+  Simulation second(scene.model, scene.options);
+  second.resume(read_checkpoint(file, scene.model, scene.normalized_json).point);
+  advance(first, 60);
+  advance(second, 60);
+  expect_same(first.checkpoint(), second.checkpoint());
+}
+
+TEST_F(Checkpoint, ResumedRunsHaveTheSameBits) {
+  const Scene scene = parse_scene(samples::busy_scene, "test");
+  // In flight, where the ball meets the floor, and after.
+  for (const int pause : {0, 50, 202, 230}) expect_same_future(scene, pause, path("c.h5"));
+}
+
+TEST_F(Checkpoint, ResumedAdaptiveRunsHaveTheSameBits) {
+  const std::vector<std::string> set{"simulation.adaptive=true", "simulation.duration=5"};
+  const Scene scene = parse_scene(samples::busy_scene, "test", set);
+  for (int pause = 10; pause < 200; pause += 10) expect_same_future(scene, pause, path("c.h5"));
+}
+
+TEST_F(Checkpoint, ResumedRunsOfSmoothSteppersHaveTheSameBits) {
+  for (const char* stepper : {"generalised-alpha", "munthe-kaas", "linear-implicit-euler"}) {
+    const std::vector<std::string> set{std::string("simulation.stepper=") + stepper,
+                                       "bodies.bob.velocity=[1, 0, 0]"};
+    const Scene scene = parse_scene(samples::hanging_scene, "test", set);
+    for (const int pause : {0, 1, 20}) expect_same_future(scene, pause, path("c.h5"));
+  }
+}
+
+// The ball falls on the floor at 0.2 s and slides: its spring of friction is part of the state.
+TEST_F(Checkpoint, SpringsOfFrictionAreKept) {
+  const std::vector<std::string> set{"simulation.stepper=hht", "simulation.penalty_contact=true",
+                                     "simulation.penalty_tangential_stiffness=2e4",
+                                     "simulation.penalty_damping=2", "simulation.step=5e-4"};
+  const Scene scene = parse_scene(samples::busy_scene, "test", set);
+  Simulation run(scene.model, scene.options);
+  run.start();
+  int pause = 0;
+  while (run.state().friction.springs.empty() && run.advance()) ++pause;
+  ASSERT_FALSE(run.state().friction.springs.empty());
+  for (const int more : {0, 1, 3}) expect_same_future(scene, pause + more, path("c.h5"));
+}
+
+TEST_F(Checkpoint, KeepsEveryBit) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  advance(run, 3);
+  StoredCheckpoint odd{run.checkpoint(), {.frames = 12, .contacts = 34, .steps = 3'000'000'000}};
+  odd.point.state.q[0] = -0.0;
+  odd.point.state.v[1] = std::numeric_limits<double>::denorm_min();
+  odd.point.state.v[2] = 0.1 + 0.2;
+  odd.point.memory.items.push_back({0xfedcba9876543210ULL, 0, 1});
+  odd.point.next_step = std::numeric_limits<double>::infinity();
+  odd.point.state.friction.t = 0.3;
+  odd.point.state.friction.q = odd.point.state.q;
+  odd.point.state.friction.springs.push_back(
+      {0xfedcba9876543210ULL, {1e-6, -2e-6, 0}, {0, 0, 1}, {0.1, 0.2, 0.3}});
+  write_checkpoint(path("c.h5"), odd, "scene");
+  const StoredCheckpoint back = read_checkpoint(path("c.h5"), scene.model, "scene");
+  expect_same(odd.point, back.point);
+  EXPECT_EQ(back.recorded.frames, 12);
+  EXPECT_EQ(back.recorded.contacts, 34);
+  EXPECT_EQ(back.recorded.steps, 3'000'000'000);
+}
+
+TEST_F(Checkpoint, RefusesOtherScenesAndModels) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  const Scene other = parse_scene(samples::busy_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  write_checkpoint(path("c.h5"), {run.checkpoint(), {}}, scene.normalized_json);
+  EXPECT_TRUE(is_checkpoint_file(path("c.h5")));
+  try {
+    read_checkpoint(path("c.h5"), scene.model, other.normalized_json);
+    FAIL() << "accepted another scene";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("another scene"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(read_checkpoint(path("c.h5"), other.model, scene.normalized_json), InputError);
+  EXPECT_THROW(read_checkpoint(path("missing.h5"), scene.model, ""), InputError);
+}
+
+TEST_F(Checkpoint, IsCompleteOrAbsent) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  const StoredCheckpoint point{run.checkpoint(), {}};
+  EXPECT_THROW(write_checkpoint(path("nowhere/c.h5"), point, ""), InputError);
+  fs::create_directories(path("c.h5/occupied"));
+  EXPECT_THROW(write_checkpoint(path("c.h5"), point, ""), InputError);
+  EXPECT_FALSE(fs::exists(path("c.h5.part")));
+  write_checkpoint(path("d.h5"), point, "");
+  write_checkpoint(path("d.h5"), point, "");
+  EXPECT_FALSE(fs::exists(path("d.h5.part")));
+}
+
+TEST_F(Checkpoint, DamageIsReported) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  advance(run, 3);
+  write_checkpoint(path("c.h5"), {run.checkpoint(), {}}, "scene");
+  const auto size = fs::file_size(path("c.h5"));
+  for (const double share : {0.0, 0.3, 0.9}) {
+    fs::copy_file(path("c.h5"), path("cut.h5"), fs::copy_options::overwrite_existing);
+    fs::resize_file(path("cut.h5"), static_cast<std::uintmax_t>(share * static_cast<double>(size)));
+    EXPECT_THROW(read_checkpoint(path("cut.h5"), scene.model, "scene"), InputError) << share;
+    EXPECT_FALSE(is_checkpoint_file(path("cut.h5")));
+  }
+}
+
+}  // namespace
+}  // namespace urto
