@@ -6,7 +6,7 @@
 
 int main() {
   urto::StepProblem problem;
-  urto::BlockDiagonal mass;
+  urto::BlockMatrix mass;
   mass.push_back(2.0 * urto::Mat3::Identity());
   problem.H = mass;
   problem.a = urto::Vec3(0, 0, -2.0);  // 1 m/s downwards

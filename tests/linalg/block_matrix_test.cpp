@@ -179,8 +179,8 @@ TEST(BlockRows, TwoEntriesInTheSameColumnsAdd) {
 
 // ---- block-diagonal matrices
 
-BlockDiagonal random_block_diagonal(Random& random, const std::vector<int>& sizes, Matrix& dense) {
-  BlockDiagonal H;
+BlockMatrix random_block_diagonal(Random& random, const std::vector<int>& sizes, Matrix& dense) {
+  BlockMatrix H;
   int rows = 0;
   for (const int size : sizes) rows += size;
   dense = Matrix::Zero(rows, rows);
@@ -194,13 +194,13 @@ BlockDiagonal random_block_diagonal(Random& random, const std::vector<int>& size
   return H;
 }
 
-TEST(BlockDiagonal, ProductsAndSparseFormAreThoseOfTheDenseMatrix) {
+TEST(BlockMatrix, ProductsAndSparseFormAreThoseOfTheDenseMatrix) {
   Random random(5);
   for (int repeat = 0; repeat < 20; ++repeat) {
     std::vector<int> sizes(random.integer(1, 6));
     for (int& size : sizes) size = random.integer(1, 7);
     Matrix dense;
-    const BlockDiagonal H = random_block_diagonal(random, sizes, dense);
+    const BlockMatrix H = random_block_diagonal(random, sizes, dense);
     ASSERT_EQ(H.rows(), dense.rows());
     ASSERT_EQ(H.blocks(), static_cast<int>(sizes.size()));
     for (int k = 0; k < H.blocks(); ++k) EXPECT_EQ(H.size(k), sizes[k]);
@@ -212,27 +212,27 @@ TEST(BlockDiagonal, ProductsAndSparseFormAreThoseOfTheDenseMatrix) {
   }
 }
 
-TEST(BlockDiagonal, KeepsTheOrientationOfAnAsymmetricBlock) {
+TEST(BlockMatrix, KeepsTheOrientationOfAnAsymmetricBlock) {
   Matrix block(2, 2);
   block << 1, 2, 3, 4;
-  BlockDiagonal H;
+  BlockMatrix H;
   H.push_back(Matrix::Ones(1, 1));
   H.push_back(block);
   EXPECT_EQ(H.block(1), block);
   EXPECT_EQ(Matrix(to_sparse(H)).bottomRightCorner(2, 2), block);
 }
 
-TEST(BlockDiagonal, InverseInverts) {
+TEST(BlockMatrix, InverseInverts) {
   Random random(6);
   Matrix dense;
-  const BlockDiagonal H = random_block_diagonal(random, {6, 1, 3, 2, 6}, dense);
-  const BlockDiagonal inverted = inverse(H);
+  const BlockMatrix H = random_block_diagonal(random, {6, 1, 3, 2, 6}, dense);
+  const BlockMatrix inverted = inverse(H);
   EXPECT_EQ(inverted.start, H.start);
   const Matrix product = dense * Matrix(to_sparse(inverted));
   EXPECT_LT((product - Matrix::Identity(18, 18)).norm(), 1e-11);
 }
 
-std::string message_of_inverse(const BlockDiagonal& H) {
+std::string message_of_inverse(const BlockMatrix& H) {
   try {
     inverse(H);
   } catch (const InputError& error) {
@@ -241,14 +241,14 @@ std::string message_of_inverse(const BlockDiagonal& H) {
   return "";
 }
 
-TEST(BlockDiagonal, InverseRefusesABlockThatIsNotPositiveDefiniteAndNamesIt) {
+TEST(BlockMatrix, InverseRefusesABlockThatIsNotPositiveDefiniteAndNamesIt) {
   Matrix indefinite(3, 3);
   indefinite << 1, 2, 0, 2, 1, 0, 0, 0, 1;  // eigenvalues 3, −1, 1
   Matrix not_a_number = Matrix::Identity(3, 3);
   not_a_number(2, 1) = not_a_number(1, 2) = std::numeric_limits<double>::quiet_NaN();
   for (const Matrix& bad :
        {indefinite, Matrix(-Matrix::Identity(3, 3)), Matrix(Matrix::Zero(3, 3)), not_a_number}) {
-    BlockDiagonal H;
+    BlockMatrix H;
     H.push_back(Matrix::Identity(6, 6));
     H.push_back(2 * Matrix::Identity(1, 1));
     EXPECT_NO_THROW(inverse(H));
@@ -272,14 +272,14 @@ SparseMatrix sparse(int size, const std::vector<std::pair<int, int>>& couplings)
   return A;
 }
 
-TEST(FindBlockDiagonal, RecoversTheBlocksOfABlockDiagonalMatrix) {
+TEST(FindBlockMatrix, RecoversTheBlocksOfABlockMatrixMatrix) {
   Random random(7);
   for (int repeat = 0; repeat < 30; ++repeat) {
     std::vector<int> sizes(random.integer(1, 8));
     for (int& size : sizes) size = random.integer(1, 6);
     Matrix dense;
-    const BlockDiagonal H = random_block_diagonal(random, sizes, dense);
-    BlockDiagonal found;
+    const BlockMatrix H = random_block_diagonal(random, sizes, dense);
+    BlockMatrix found;
     ASSERT_TRUE(find_block_diagonal(to_sparse(H), 6, found));
     EXPECT_EQ(found, H);
     const int largest = *std::max_element(sizes.begin(), sizes.end());
@@ -288,37 +288,37 @@ TEST(FindBlockDiagonal, RecoversTheBlocksOfABlockDiagonalMatrix) {
   }
 }
 
-TEST(FindBlockDiagonal, FindsTheFinestBlocks) {
-  BlockDiagonal found;
+TEST(FindBlockMatrix, FindsTheFinestBlocks) {
+  BlockMatrix found;
   ASSERT_TRUE(find_block_diagonal(sparse(5, {}), 6, found));
   EXPECT_EQ(found.start, (std::vector<int>{0, 1, 2, 3, 4, 5}));
   ASSERT_TRUE(find_block_diagonal(sparse(6, {{0, 1}, {3, 5}, {3, 4}}), 3, found));
   EXPECT_EQ(found.start, (std::vector<int>{0, 2, 3, 6}));
 }
 
-TEST(FindBlockDiagonal, FollowsChains) {
+TEST(FindBlockMatrix, FollowsChains) {
   const SparseMatrix chain = sparse(4, {{0, 1}, {1, 2}, {2, 3}});
-  BlockDiagonal found;
+  BlockMatrix found;
   ASSERT_TRUE(find_block_diagonal(chain, 4, found));
   EXPECT_EQ(found.start, (std::vector<int>{0, 4}));
   EXPECT_FALSE(find_block_diagonal(chain, 3, found));
 }
 
-TEST(FindBlockDiagonal, RefusesDistantCouplings) {
-  BlockDiagonal found;
+TEST(FindBlockMatrix, RefusesDistantCouplings) {
+  BlockMatrix found;
   EXPECT_FALSE(find_block_diagonal(sparse(20, {{0, 19}}), 12, found));
   EXPECT_FALSE(find_block_diagonal(sparse(20, {{0, 1}, {2, 3}, {5, 17}}), 12, found));
 }
 
-TEST(FindBlockDiagonal, IgnoresStoredZeros) {
+TEST(FindBlockMatrix, IgnoresStoredZeros) {
   SparseMatrix A = sparse(8, {{0, 7}, {1, 3}});
   A.coeffRef(0, 7) = A.coeffRef(7, 0) = 0;
-  BlockDiagonal found;
+  BlockMatrix found;
   ASSERT_TRUE(find_block_diagonal(A, 3, found));
   EXPECT_EQ(found.start, (std::vector<int>{0, 1, 4, 5, 6, 7, 8}));
 }
 
-TEST(FindBlockDiagonal, NeverLosesAnEntry) {
+TEST(FindBlockMatrix, NeverLosesAnEntry) {
   // Also of an asymmetric pattern, coupled in one triangle only, or with a hole on the diagonal.
   Random random(8);
   int accepted = 0, refused = 0;
@@ -332,7 +332,7 @@ TEST(FindBlockDiagonal, NeverLosesAnEntry) {
     for (int k = 0; k < couplings; ++k) {
       A.coeffRef(random.integer(0, n - 1), random.integer(0, n - 1)) = 0.5 + k;
     }
-    BlockDiagonal found;
+    BlockMatrix found;
     if (find_block_diagonal(A, 4, found)) {
       ++accepted;
       EXPECT_EQ(Matrix(to_sparse(found)), Matrix(A));
@@ -345,8 +345,8 @@ TEST(FindBlockDiagonal, NeverLosesAnEntry) {
   EXPECT_GT(refused, 50);
 }
 
-TEST(FindBlockDiagonal, ForgetsWhatTheOutputHeldBefore) {
-  BlockDiagonal found;
+TEST(FindBlockMatrix, ForgetsWhatTheOutputHeldBefore) {
+  BlockMatrix found;
   found.push_back(Matrix::Identity(5, 5));
   ASSERT_TRUE(find_block_diagonal(sparse(2, {}), 6, found));
   EXPECT_EQ(found.start, (std::vector<int>{0, 1, 2}));

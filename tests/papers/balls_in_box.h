@@ -47,7 +47,7 @@ struct Balls {
   StepProblem problem(const std::vector<Contact>& list) const {
     const int n = static_cast<int>(x.size());
     StepProblem p;
-    BlockDiagonal H;
+    BlockMatrix H;
     Eigen::Matrix<double, 6, 1> diagonal;
     diagonal << Vec3::Constant(mass), Vec3::Constant(0.4 * mass * radius * radius);
     p.a.setZero(6 * n);

@@ -62,7 +62,7 @@ TEST(ChronoNote, T3ExactFrictionStopsAtTheCoulombDistance) {
 // The cube of the peers' report: at 6 m/s with μ = 0.5 the convex law of one engine lifts it by 318 mm; exact friction must not.
 TEST(ChronoNote, FastSlidingCubeStaysOnTheGroundWithExactFriction) {
   StepProblem p = box_stack({.levels = 1, .mu = 0.5});
-  p.a[0] += 6 * std::get<BlockDiagonal>(p.H).block(0)(0, 0);
+  p.a[0] += 6 * std::get<BlockMatrix>(p.H).block(0)(0, 0);
   const Solution exact = solve(p, {.tolerance = 1e-10});
   ASSERT_EQ(exact.status, Status::converged) << exact.message;
   EXPECT_NEAR(exact.x[2], 0, 1e-8);

@@ -87,7 +87,7 @@ TEST(Mangoni, Table51WarmStartSavesIterations) {
 int run_brick(WarmStart warm) {
   constexpr double h = 0.02;
   const StepProblem at_rest = box_stack({.levels = 1, .mu = 0, .step = h});
-  const double mass = std::get<BlockDiagonal>(at_rest.H).block(0)(2, 2);
+  const double mass = std::get<BlockMatrix>(at_rest.H).block(0)(2, 2);
   double gap = 0.05, velocity = 0;
   int iterations = 0;
   Vector lambda = Vector::Zero(at_rest.rows());
@@ -253,7 +253,7 @@ TEST(Mangoni, Table53WithCoulombsLawOnSixtyFourBalls) {
 StepProblem stacked_spheres(const std::vector<double>& masses) {
   constexpr double h = 0.05;
   StepProblem p;
-  BlockDiagonal H;
+  BlockMatrix H;
   const int n = static_cast<int>(masses.size());
   p.a.setZero(3 * n);
   for (int i = 0; i < n; ++i) {

@@ -90,7 +90,7 @@ TEST(Certificate, ScaledResidualDoesNotDependOnUnits) {
   StepProblem other = si;
   const double mass = 1e3;
   const double length = 1e3;
-  auto& H = std::get<BlockDiagonal>(other.H);
+  auto& H = std::get<BlockMatrix>(other.H);
   for (int k = 0; k < H.blocks(); ++k) {
     Eigen::Map<Matrix> block(H.values.data() + H.offset[k], 6, 6);
     block.topLeftCorner<3, 3>() *= mass;

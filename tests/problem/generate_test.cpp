@@ -17,7 +17,7 @@ namespace {
 Matrix dense_mass(const StepProblem& p) {
   return std::visit(
       [](const auto& H) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(H)>, BlockDiagonal>) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(H)>, BlockMatrix>) {
           return Matrix(to_sparse(H));
         } else {
           return Matrix(H);
@@ -50,7 +50,7 @@ int rank(const Matrix& A) {
 }
 
 double total_mass(const StepProblem& p) {  // of bodies whose first dofs are translations
-  const auto& H = std::get<BlockDiagonal>(p.H);
+  const auto& H = std::get<BlockMatrix>(p.H);
   double sum = 0;
   for (int k = 0; k < H.blocks(); ++k) sum += H.block(k)(0, 0);
   return sum;
@@ -97,7 +97,7 @@ TEST(Generate, RigidMotionsOfTouchingBodiesAreNotSeenByTheirContacts) {
   // Moving all bodies by one velocity v + ω × x leaves rows between two bodies at zero.
   const StepProblem p = box_wall({.width = 3, .height = 4});
   const Vec3 v(0.3, -0.2, 0.5), omega(0.1, 0.7, -0.4);
-  const auto& H = std::get<BlockDiagonal>(p.H);
+  const auto& H = std::get<BlockMatrix>(p.H);
   // The generator does not export positions; a rigid motion is found from the rows themselves for
   // pure translation.
   Vector x = Vector::Zero(p.dofs());
@@ -239,7 +239,7 @@ TEST(Generate, PackingHasTheContactsAskedForAndNothingOverlaps) {
   for (const int contacts : {1, 10, 100, 700}) {
     const StepProblem p = sphere_packing({.contacts = contacts, .mass_ratio = 50, .seed = 3});
     EXPECT_EQ(p.contacts(), contacts);
-    const auto& H = std::get<BlockDiagonal>(p.H);
+    const auto& H = std::get<BlockMatrix>(p.H);
     for (int k = 0; k < H.blocks(); ++k) {
       EXPECT_GE(H.block(k)(0, 0), 1);
       EXPECT_LE(H.block(k)(0, 0), 50);
@@ -263,7 +263,7 @@ TEST(Generate, SameOptionsGiveTheSameBits) {
   EXPECT_EQ(p.J, q.J);
   EXPECT_EQ(p.a, q.a);
   EXPECT_EQ(p.b, q.b);
-  EXPECT_EQ(std::get<BlockDiagonal>(p.H), std::get<BlockDiagonal>(q.H));
+  EXPECT_EQ(std::get<BlockMatrix>(p.H), std::get<BlockMatrix>(q.H));
   EXPECT_FALSE(p.J == other.J);
   const StepProblem r = random_local({.seed = 2}), s = random_local({.seed = 2});
   EXPECT_EQ(r.b, s.b);

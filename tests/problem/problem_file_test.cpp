@@ -149,7 +149,7 @@ TEST_F(ProblemFileTest, FclibReadsWhatWeWrite) {
   fclib_global* read_g = fclib_read_global(global_file.c_str());
   ASSERT_NE(read_g, nullptr);
   const Matrix Jt = Matrix(to_sparse(g.J)).transpose();
-  EXPECT_EQ(Matrix(from_fclib(*read_g->M)), Matrix(to_sparse(std::get<BlockDiagonal>(g.H))));
+  EXPECT_EQ(Matrix(from_fclib(*read_g->M)), Matrix(to_sparse(std::get<BlockMatrix>(g.H))));
   EXPECT_EQ(Matrix(from_fclib(*read_g->H)), Jt.leftCols(6));
   EXPECT_EQ(Matrix(from_fclib(*read_g->G)), Jt.rightCols(2));
   EXPECT_EQ(Vector(Eigen::Map<Vector>(read_g->f, 18)), g.a);
@@ -232,7 +232,7 @@ TEST_F(ProblemFileTest, WeReadWhatFclibWritesInEveryStorage) {
     EXPECT_EQ(ours.guess->lambda.head(6), r);
     EXPECT_EQ(ours.guess->lambda.tail(2), lambda);
 
-    FclibMatrix M(to_sparse(std::get<BlockDiagonal>(g.H)), nz), H(Jt.leftCols(6), nz),
+    FclibMatrix M(to_sparse(std::get<BlockMatrix>(g.H)), nz), H(Jt.leftCols(6), nz),
         G(Jt.rightCols(2), nz);
     fclib_global global_theirs{.M = &M.matrix,
                                .H = &H.matrix,

@@ -178,7 +178,7 @@ inline bool same(const Vector& a, const Vector& b) {
 inline bool same(const StepProblem& p, const StepProblem& q) {
   if (p.H.index() != q.H.index()) return false;
   const bool mass = p.H.index() == 0
-                        ? std::get<BlockDiagonal>(p.H) == std::get<BlockDiagonal>(q.H)
+                        ? std::get<BlockMatrix>(p.H) == std::get<BlockMatrix>(q.H)
                         : same(std::get<SparseMatrix>(p.H), std::get<SparseMatrix>(q.H));
   return mass && p.J == q.J && same(p.E, q.E) && same(p.a, q.a) && same(p.b, q.b) && p.K == q.K;
 }

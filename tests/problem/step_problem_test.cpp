@@ -75,7 +75,7 @@ TEST(ValidateStepProblem, Sizes) {
   expect_defect(valid(), [](auto& p) { p.E.resize(11, 12); }, {"rows of E", "found 11", "12"});
   expect_defect(valid(), [](auto& p) { p.E.resize(12, 11); }, {"columns of E", "found 11", "12"});
   expect_defect(valid(),
-                [](auto& p) { std::get<BlockDiagonal>(p.H).push_back(Matrix::Ones(1, 1)); },
+                [](auto& p) { std::get<BlockMatrix>(p.H).push_back(Matrix::Ones(1, 1)); },
                 {"rows of H", "found 25", "24"});
   expect_defect(valid(false), [](auto& p) { p.H = SparseMatrix(23, 24); }, {"rows of H", "23"});
   expect_defect(valid(false), [](auto& p) { p.H = SparseMatrix(24, 23); }, {"columns of H", "23"});
@@ -115,14 +115,14 @@ TEST(ValidateStepProblem, Numbers) {
   expect_defect(valid(), [](auto& p) { p.J.values[5] = NAN; }, {"J, value 5", "found nan"});
   expect_defect(valid(), [](auto& p) { p.E.valuePtr()[6] = -infinity; },
                 {"E, row 2, column 2", "-inf"});
-  expect_defect(valid(), [](auto& p) { std::get<BlockDiagonal>(p.H).values[7] = NAN; },
+  expect_defect(valid(), [](auto& p) { std::get<BlockMatrix>(p.H).values[7] = NAN; },
                 {"H, value 7", "found nan"});
   expect_defect(valid(false), [](auto& p) { std::get<SparseMatrix>(p.H).valuePtr()[8] = NAN; },
                 {"H, row 2, column 3", "found nan"});
 }
 
 TEST(ValidateStepProblem, Symmetry) {
-  expect_defect(valid(), [](auto& p) { std::get<BlockDiagonal>(p.H).values[1] += 10; },
+  expect_defect(valid(), [](auto& p) { std::get<BlockMatrix>(p.H).values[1] += 10; },
                 {"H", "an asymmetry of", "a symmetric matrix"});
   expect_defect(valid(false), [](auto& p) { std::get<SparseMatrix>(p.H).coeffRef(0, 1) += 10; },
                 {"H", "an asymmetry of", "a symmetric matrix"});
@@ -163,14 +163,14 @@ TEST(GlobalProblem, FindsTheBlocksOfTheMass) {
   Random random(4);
   for (const bool blocks : {true, false}) {
     const StepProblem p = global(random, sets, 4, blocks);
-    EXPECT_EQ(std::holds_alternative<BlockDiagonal>(p.H), blocks);
+    EXPECT_EQ(std::holds_alternative<BlockMatrix>(p.H), blocks);
     if (blocks) {
-      EXPECT_EQ(std::get<BlockDiagonal>(p.H).start, (std::vector<int>{0, 6, 12, 18, 24}));
+      EXPECT_EQ(std::get<BlockMatrix>(p.H).start, (std::vector<int>{0, 6, 12, 18, 24}));
       EXPECT_EQ(p.J.entries[0].width, 6);
     }
     EXPECT_EQ(p.E.nonZeros(), 0);
     const SparseMatrix M =
-        blocks ? to_sparse(std::get<BlockDiagonal>(p.H)) : std::get<SparseMatrix>(p.H);
+        blocks ? to_sparse(std::get<BlockMatrix>(p.H)) : std::get<SparseMatrix>(p.H);
     const Vector x = random.vector(24);
     Vector y;
     multiply_mass(p, x, y);

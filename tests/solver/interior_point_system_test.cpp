@@ -175,7 +175,7 @@ TEST(InteriorPointSystem, SizeAndStructureChooseThePath) {
 TEST(InteriorPointSystem, PivotingFindsTheNullPivotsOfDoubledJoints) {
   if (!PivotingFactor::is_available()) GTEST_SKIP() << "built without MUMPS";
   const StepProblem p = doubled(chain({.links = 3}));
-  const SparseMatrix H = to_sparse(std::get<BlockDiagonal>(p.H));
+  const SparseMatrix H = to_sparse(std::get<BlockMatrix>(p.H));
   const SparseMatrix J = to_sparse(p.J);
   const int n = p.dofs();
   std::vector<Eigen::Triplet<double>> lower;
@@ -210,7 +210,7 @@ TEST(InteriorPointSystem, SafePathIsTakenWhereTheOthersMissTheirResidual) {
     if (pairs > 1 && !PivotingFactor::is_available()) continue;
     Random random(11);
     StepProblem p;
-    BlockDiagonal H;
+    BlockMatrix H;
     p.J.columns = 6 * pairs;
     for (int k = 0; k < pairs; ++k) {
       H.push_back(Matrix::Identity(3, 3));

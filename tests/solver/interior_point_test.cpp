@@ -26,7 +26,7 @@ class RandomProblem {
   /// Two bodies of six dofs, rows in the sets given; a velocity strictly inside K* exists, so there is a solution.
   StepProblem make(const std::vector<ConvexSet>& sets, bool redundant) {
     StepProblem p;
-    BlockDiagonal H;
+    BlockMatrix H;
     for (int k = 0; k < 2; ++k) {
       Matrix A = matrix(6, 6);
       H.push_back(A * A.transpose() + 0.1 * Matrix::Identity(6, 6));

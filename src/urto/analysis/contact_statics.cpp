@@ -60,7 +60,7 @@ class Relaxation {
 
 // How well λ of the step balances the state it began from. From rest the step's a is h times the force, the pull of sticky contacts in it.
 void Relaxation::measure(double h) {
-  const StepProblem& p = stepper_.problem().problem;
+  const StepProblem& p = stepper_.problem();
   lambda_ = stepper_.impulses() / h;
   reaction_.setZero(system_.nv());
   transpose_multiply_add(p.J, lambda_, reaction_);
@@ -134,7 +134,7 @@ void Relaxation::finish() {
 // From rest a body goes h² times its acceleration: a tenth of the most it may.
 double Relaxation::first_step(double most) {
   Vector f;
-  BlockDiagonal mass;
+  BlockMatrix mass;
   system_.force(state_, f);
   system_.mass(state_, mass);
   double fastest = 1e-3;

@@ -71,7 +71,7 @@ Linearisation linearise(System& system, const State& state) {
   out.rows = dynamics.rows();
   out.unbalanced = n > 0 ? a.cwiseAbs().maxCoeff() : 0;
   system.force(still, out.force);
-  BlockDiagonal M;
+  BlockMatrix M;
   system.mass(still, M);
   out.M = to_sparse(M);
   ForceTangents tangents;

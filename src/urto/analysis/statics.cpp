@@ -73,7 +73,7 @@ class Equilibrium {
   System& system_;
   State& state_;
   const StaticsOptions& options_;
-  BlockDiagonal mass_;
+  BlockMatrix mass_;
   Interactions rows_;
   Vector force_, lambda_, next_lambda_, step_, rhs_, solution_, held_back_;
   ForceTangents tangents_;

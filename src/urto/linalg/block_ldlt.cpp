@@ -24,7 +24,8 @@ void subtract_product(const double* A, const double* B, double* C) {
 }
 
 void subtract_product(int m, int n, int k, const double* A, const double* B, double* C) {
-  switch (m * 100 + n * 10 + k) {
+  const bool digits = m < 10 && n < 10 && k < 10;
+  switch (digits ? m * 100 + n * 10 + k : 0) {
     case 666:
       return subtract_product<6, 6, 6>(A, B, C);
     case 665:

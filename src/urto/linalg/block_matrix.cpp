@@ -102,8 +102,8 @@ SparseMatrix to_sparse(const BlockRows& J) {
   return A;
 }
 
-void BlockDiagonal::push_back(const Eigen::Ref<const Matrix>& block) {
-  assert(block.rows() == block.cols());
+void BlockMatrix::push_back(const Eigen::Ref<const Matrix>& block) {
+  assert(block.rows() == block.cols() && couplings.empty());
   start.push_back(start.back() + static_cast<int>(block.rows()));
   for (Eigen::Index c = 0; c < block.cols(); ++c) {
     for (Eigen::Index r = 0; r < block.rows(); ++r) values.push_back(block(r, c));
@@ -111,21 +111,144 @@ void BlockDiagonal::push_back(const Eigen::Ref<const Matrix>& block) {
   offset.push_back(static_cast<int>(values.size()));
 }
 
-void multiply(const BlockDiagonal& H, const Vector& x, Vector& y) {
-  y.resize(H.rows());
-  for (int k = 0; k < H.blocks(); ++k) {
-    y.segment(H.start[k], H.size(k)).noalias() = H.block(k) * x.segment(H.start[k], H.size(k));
+void BlockMatrix::start_assembly(std::span<const int> starts, Symmetry wanted) {
+  if (symmetry != wanted || !std::equal(starts.begin(), starts.end(), start.begin(), start.end())) {
+    start.assign(starts.begin(), starts.end());
+    symmetry = wanted;
+    offset.resize(start.size());
+    offset[0] = 0;
+    for (int k = 0; k < blocks(); ++k) offset[k + 1] = offset[k] + size(k) * size(k);
+    couplings.clear();
+    places_.clear();
+    values.resize(offset.back());
+  }
+  std::fill(values.begin(), values.end(), 0.0);
+  sorted_ = static_cast<int>(couplings.size());
+  touched_.assign(couplings.size(), 0);
+  if (places_.empty() && sorted_ > 0) rehash();
+}
+
+// Open addressing, at most half full.
+void BlockMatrix::rehash() {
+  std::size_t room = 16;
+  while (room < 4 * couplings.size()) room *= 2;
+  places_.assign(std::max(room, places_.size()), -1);
+  for (int k = 0; k < static_cast<int>(couplings.size()); ++k)
+    places_[place(couplings[k].row, couplings[k].column)] = k;
+}
+
+std::size_t BlockMatrix::place(int row, int column) const {
+  const std::size_t mask = places_.size() - 1;
+  std::uint64_t key = (static_cast<std::uint64_t>(row) << 32U) | static_cast<unsigned>(column);
+  key *= 0x9E3779B97F4A7C15ULL;  // Fibonacci hashing
+  std::size_t at = (key >> 32U) & mask;
+  while (places_[at] >= 0 &&
+         (couplings[places_[at]].row != row || couplings[places_[at]].column != column))
+    at = (at + 1) & mask;
+  return at;
+}
+
+// The coupling of a pair of nodes, made when missing.
+int BlockMatrix::find(int row, int column) {
+  if (2 * (couplings.size() + 1) > places_.size()) rehash();
+  const std::size_t at = place(row, column);
+  if (places_[at] >= 0) return places_[at];
+  const int k = static_cast<int>(couplings.size());
+  places_[at] = k;
+  couplings.push_back({row, column, static_cast<int>(values.size())});
+  touched_.push_back(0);
+  values.resize(values.size() + static_cast<std::size_t>(size(row)) * size(column), 0.0);
+  return k;
+}
+
+void BlockMatrix::add(int row, int column, const Eigen::Ref<const Matrix>& B, double factor) {
+  assert(B.rows() == size(row) && B.cols() == size(column));
+  const bool halves = symmetry == Symmetry::symmetric;
+  if (row == column) {
+    if (halves) {
+      block(row) += (0.5 * factor) * (B + B.transpose());
+    } else {
+      block(row) += factor * B;
+    }
+    return;
+  }
+  const bool transposed = halves && row > column;
+  const int k = transposed ? find(column, row) : find(row, column);
+  touched_[k] = 1;
+  const Coupling& c = couplings[k];
+  Eigen::Map<Matrix> out(values.data() + c.offset, size(c.row), size(c.column));
+  if (transposed) {
+    out += (0.5 * factor) * B.transpose();
+  } else {
+    out += (halves ? 0.5 * factor : factor) * B;
   }
 }
 
-SparseMatrix to_sparse(const BlockDiagonal& H) {
+void BlockMatrix::finish_assembly() {
+  const bool kept = sorted_ == static_cast<int>(couplings.size()) &&
+                    std::find(touched_.begin(), touched_.end(), 0) == touched_.end();
+  if (kept) return;
+  scratch_couplings_.clear();
+  for (std::size_t k = 0; k < couplings.size(); ++k) {
+    if (touched_[k] != 0) scratch_couplings_.push_back(couplings[k]);
+  }
+  std::sort(scratch_couplings_.begin(), scratch_couplings_.end(),
+            [](const Coupling& a, const Coupling& b) {
+              return a.row != b.row ? a.row < b.row : a.column < b.column;
+            });
+  scratch_values_.assign(values.begin(), values.begin() + offset.back());
+  for (Coupling& c : scratch_couplings_) {
+    const auto first = values.begin() + c.offset;
+    c.offset = static_cast<int>(scratch_values_.size());
+    scratch_values_.insert(scratch_values_.end(), first, first + size(c.row) * size(c.column));
+  }
+  couplings.swap(scratch_couplings_);
+  values.swap(scratch_values_);
+  rehash();
+}
+
+void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y) {
+  for (int k = 0; k < H.blocks(); ++k) {
+    y.segment(H.start[k], H.size(k)).noalias() += H.block(k) * x.segment(H.start[k], H.size(k));
+  }
+  const bool mirrored = H.symmetry == BlockMatrix::Symmetry::symmetric;
+  for (int k = 0; k < static_cast<int>(H.couplings.size()); ++k) {
+    const BlockMatrix::Coupling& c = H.couplings[k];
+    const auto block = H.coupling(k);
+    y.segment(H.start[c.row], H.size(c.row)) +=
+        block.lazyProduct(x.segment(H.start[c.column], H.size(c.column)));
+    if (mirrored) {
+      y.segment(H.start[c.column], H.size(c.column)) +=
+          block.transpose().lazyProduct(x.segment(H.start[c.row], H.size(c.row)));
+    }
+  }
+}
+
+void multiply(const BlockMatrix& H, const Vector& x, Vector& y) {
+  y.setZero(H.rows());
+  multiply_add(H, x, y);
+}
+
+SparseMatrix to_sparse(const BlockMatrix& H) {
   std::vector<Eigen::Triplet<double>> triplets;
   triplets.reserve(H.values.size());
+  const auto add = [&](int row, int column, double value) {
+    triplets.emplace_back(row, column, value);
+  };
   for (int k = 0; k < H.blocks(); ++k) {
     const auto block = H.block(k);
     for (int c = 0; c < H.size(k); ++c) {
-      for (int r = 0; r < H.size(k); ++r) {
-        triplets.emplace_back(H.start[k] + r, H.start[k] + c, block(r, c));
+      for (int r = 0; r < H.size(k); ++r) add(H.start[k] + r, H.start[k] + c, block(r, c));
+    }
+  }
+  const bool mirrored = H.symmetry == BlockMatrix::Symmetry::symmetric;
+  for (int k = 0; k < static_cast<int>(H.couplings.size()); ++k) {
+    const auto block = H.coupling(k);
+    const int row = H.start[H.couplings[k].row], column = H.start[H.couplings[k].column];
+    for (int c = 0; c < block.cols(); ++c) {
+      for (int r = 0; r < block.rows(); ++r) {
+        add(row + r, column + c, block(r, c));
+        if (mirrored) add(column + c, row + r, block(r, c));
       }
     }
   }
@@ -134,8 +257,8 @@ SparseMatrix to_sparse(const BlockDiagonal& H) {
   return A;
 }
 
-BlockDiagonal inverse(const BlockDiagonal& H) {
-  BlockDiagonal result;
+BlockMatrix inverse(const BlockMatrix& H) {
+  BlockMatrix result;
   for (int k = 0; k < H.blocks(); ++k) {
     const Eigen::LLT<Matrix> factor(H.block(k));
     // Eigen's factorisation passes over NaN, which always reaches the diagonal of the factor.
@@ -149,7 +272,7 @@ BlockDiagonal inverse(const BlockDiagonal& H) {
   return result;
 }
 
-bool find_block_diagonal(const SparseMatrix& A, int largest, BlockDiagonal& out) {
+bool find_block_diagonal(const SparseMatrix& A, int largest, BlockMatrix& out) {
   // The farthest row reached from any column so far: a component ends where nothing reaches beyond.
   out = {};
   const int n = static_cast<int>(A.cols());

@@ -1,8 +1,10 @@
-// Block-sparse storage for mechanics: a contact row touches at most two bodies' 6-blocks, and the mass matrix is
-// one block a body. Plain arrays, sizes per block, kernels with fixed sizes for the common 3 × 6 case.
+// Block-sparse storage for mechanics: a row touches few nodes, and matrices have one dense block per node and per coupled
+// pair of nodes. Plain arrays, sizes per block, kernels with fixed sizes for the common 3 × 6 case.
 #pragma once
 
 #include <cassert>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "urto/math/types.h"
@@ -49,30 +51,79 @@ void multiply(const BlockRows& J, const Vector& x, Vector& y);                //
 void transpose_multiply_add(const BlockRows& J, const Vector& y, Vector& x);  ///< x += Jᵀ y
 SparseMatrix to_sparse(const BlockRows& J);
 
-/// A symmetric block-diagonal matrix: block k is dense, column-major, and starts at row start[k].
-struct BlockDiagonal {
-  std::vector<int> start{0};
-  std::vector<int> offset{0};
-  std::vector<double> values;
+/// A square matrix of dense blocks: one node per body, finite-element node or whatever else moves, of any size. The diagonal
+/// blocks are always there, the others where two nodes are coupled (springs, elements, a consistent mass). Column-major blocks.
+///
+/// Pushed back block by block it is a block-diagonal matrix. A matrix that is assembled anew in every step keeps its pattern:
+///
+///     H.start_assembly(starts, BlockMatrix::Symmetry::symmetric);   // zeros, in the storage that is there
+///     H.add(row, column, block);  …                                 // any order, any number of times
+///     H.finish_assembly();                                          // sorted; nothing moves if the pattern is as before
+struct BlockMatrix {
+  enum class Symmetry : std::uint8_t { symmetric, general };
+  struct Coupling {
+    int row = 0, column = 0;  ///< nodes
+    int offset = 0;           ///< of its first value
+    bool operator==(const Coupling&) const = default;
+  };
+
+  std::vector<int> start{0};   ///< first scalar row of each node, and the number of rows
+  std::vector<int> offset{0};  ///< of the diagonal blocks' values
+  /// Sorted by row and column, each pair once. Symmetric: row < column, the transposed block is implied.
+  std::vector<Coupling> couplings = {};
+  std::vector<double> values = {};
+  Symmetry symmetry = Symmetry::symmetric;
 
   int blocks() const { return static_cast<int>(start.size()) - 1; }
   int rows() const { return start.back(); }
-  int size(int block) const { return start[block + 1] - start[block]; }
+  int size(int node) const { return start[node + 1] - start[node]; }
+  bool is_block_diagonal() const { return couplings.empty(); }
+  /// Appends a node with its diagonal block; not once there are couplings.
   void push_back(const Eigen::Ref<const Matrix>& block);
-  Eigen::Map<const Matrix> block(int k) const {
-    return {values.data() + offset[k], size(k), size(k)};
+  Eigen::Map<const Matrix> block(int node) const {
+    return {values.data() + offset[node], size(node), size(node)};
   }
-  bool operator==(const BlockDiagonal&) const = default;
+  Eigen::Map<Matrix> block(int node) { return {values.data() + offset[node], size(node), size(node)}; }
+  Eigen::Map<const Matrix> coupling(int k) const {
+    const Coupling& c = couplings[k];
+    return {values.data() + c.offset, size(c.row), size(c.column)};
+  }
+
+  /// Zeros for nodes that start at `starts` (one more than there are nodes).
+  void start_assembly(std::span<const int> starts, Symmetry wanted);
+  /// += factor · block at a pair of nodes. A symmetric matrix takes the symmetric part of all that is added: ½(B + Bᵀ) on the
+  /// diagonal, ½B from each of the two triangles.
+  void add(int row, int column, const Eigen::Ref<const Matrix>& block, double factor = 1);
+  /// Sorts new couplings in and drops those that nobody added to.
+  void finish_assembly();
+
+  bool operator==(const BlockMatrix& other) const {
+    return start == other.start && couplings == other.couplings && values == other.values &&
+           symmetry == other.symmetry;
+  }
+
+ private:
+  void rehash();
+  std::size_t place(int row, int column) const;
+  int find(int row, int column);
+
+  // Assembly: couplings found by a hash of their nodes, and which of them were added to.
+  std::vector<int> places_ = {};           ///< hash table of indices into `couplings`, −1 is free
+  std::vector<std::uint8_t> touched_ = {};  ///< per coupling
+  int sorted_ = 0;                         ///< couplings of the kept pattern; later ones are new
+  std::vector<Coupling> scratch_couplings_ = {};
+  std::vector<double> scratch_values_ = {};
 };
 
-void multiply(const BlockDiagonal& H, const Vector& x, Vector& y);  ///< y = H x
-SparseMatrix to_sparse(const BlockDiagonal& H);
+void multiply(const BlockMatrix& H, const Vector& x, Vector& y);      ///< y = H x
+void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y);  ///< y += H x
+SparseMatrix to_sparse(const BlockMatrix& H);
 
-/// The inverse, block by block. Throws InputError naming the first block that is not positive definite.
-BlockDiagonal inverse(const BlockDiagonal& H);
+/// The inverse of the diagonal blocks, of all of H where it is block-diagonal. Throws InputError naming the first block that is not positive definite.
+BlockMatrix inverse(const BlockMatrix& H);
 
 /// The block-diagonal structure of a sparse matrix: its connected components, if each is a run of consecutive
 /// rows of at most `largest` rows. Returns false if there is none.
-bool find_block_diagonal(const SparseMatrix& A, int largest, BlockDiagonal& out);
+bool find_block_diagonal(const SparseMatrix& A, int largest, BlockMatrix& out);
 
 }  // namespace urto

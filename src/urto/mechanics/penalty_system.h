@@ -29,10 +29,10 @@ class PenaltySystem final : public System {
   Vector difference(const Vector& to, const Vector& from) const override {
     return inner_.difference(to, from);
   }
-  void increment_tangent(const Vector& delta, BlockDiagonal& T) const override {
+  void increment_tangent(const Vector& delta, BlockMatrix& T) const override {
     inner_.increment_tangent(delta, T);
   }
-  void mass(const State& state, BlockDiagonal& M) const override { inner_.mass(state, M); }
+  void mass(const State& state, BlockMatrix& M) const override { inner_.mass(state, M); }
   void force(const State& state, Vector& f) override;
   void tangents(const State& state, Tangent kind, ForceTangents& out) override;
   /// Equalities only.

@@ -82,7 +82,7 @@ Vector RigidSystem::difference(const Vector& to, const Vector& from) const {
   return urto::difference(model_, to, from);
 }
 
-void RigidSystem::increment_tangent(const Vector& delta, BlockDiagonal& T) const {
+void RigidSystem::increment_tangent(const Vector& delta, BlockMatrix& T) const {
   T = mass_;
   for (int slot = 0; slot < model_.slots; ++slot) {
     Eigen::Map<Mat6> block(T.values.data() + T.offset[slot]);
@@ -100,7 +100,7 @@ bool RigidSystem::may_be_one_sided() const {
          });
 }
 
-void RigidSystem::mass(const State&, BlockDiagonal& M) const {
+void RigidSystem::mass(const State&, BlockMatrix& M) const {
   M = mass_;  // constant: inertia is in body axes
 }
 

@@ -29,9 +29,9 @@ class RigidSystem final : public System {
   int nv() const override { return model_.nv(); }
   void add_increment(const Vector& q, const Vector& delta, Vector& out) const override;
   Vector difference(const Vector& to, const Vector& from) const override;
-  void increment_tangent(const Vector& delta, BlockDiagonal& T) const override;
+  void increment_tangent(const Vector& delta, BlockMatrix& T) const override;
   bool may_be_one_sided() const override;
-  void mass(const State& state, BlockDiagonal& M) const override;
+  void mass(const State& state, BlockMatrix& M) const override;
   void force(const State& state, Vector& f) override;
   void turn_freely(const State& state, double h, Vector& v, Vector& f) const override;
   void tangents(const State& state, Tangent kind, ForceTangents& out) override;
@@ -71,7 +71,7 @@ class RigidSystem final : public System {
   ContactFinder finder_;
   std::vector<Contact> contacts_ = {};
   double longest_pull_ = 0;  ///< [m] largest cohesion_range of a pair
-  BlockDiagonal mass_;
+  BlockMatrix mass_;
   std::vector<BodyPlace> places_ = {};  ///< of all bodies at the state last measured
   std::vector<BodyVelocity> velocities_ = {};
   std::vector<RowTerm> terms_ = {};  ///< scratch

@@ -44,10 +44,10 @@ class System {
   /// to ⊖ from.
   virtual Vector difference(const Vector& to, const Vector& from) const = 0;
   /// T(δ) with q ⊕ (δ + ε) = (q ⊕ δ) ⊕ (T(δ) ε + O(ε²)), one block a body, not symmetric. Left without blocks where ⊕ is a sum.
-  virtual void increment_tangent(const Vector& delta, BlockDiagonal& T) const;
+  virtual void increment_tangent(const Vector& delta, BlockMatrix& T) const;
 
   /// M(q), block by block.
-  virtual void mass(const State& state, BlockDiagonal& M) const = 0;
+  virtual void mass(const State& state, BlockMatrix& M) const = 0;
   /// f(q, v, t), overwritten.
   virtual void force(const State& state, Vector& f) = 0;
   /// Moves the gyroscopic moments from f, a `force` of this state, into v: what they do to v within h, without changing its kinetic energy. For steppers of first order, to which explicit moments would give energy.
@@ -78,7 +78,7 @@ class System {
 
 inline void System::turn_freely(const State&, double, Vector&, Vector&) const {}
 
-inline void System::increment_tangent(const Vector&, BlockDiagonal& T) const {
+inline void System::increment_tangent(const Vector&, BlockMatrix& T) const {
   T.start.resize(1);
   T.offset.resize(1);
   T.values.clear();

@@ -11,7 +11,7 @@ namespace {
 
 using Mat6 = Eigen::Matrix<double, 6, 6>;
 
-void clear(BlockDiagonal& M) {
+void clear(BlockMatrix& M) {
   M.start.resize(1);
   M.offset.resize(1);
   M.values.clear();
@@ -45,7 +45,7 @@ void add_link(const LinkEnd& a, const LinkEnd& b, const Mat3& stiffness, const M
 
 }  // namespace
 
-void PointSystem::mass(const State&, BlockDiagonal& M) const {
+void PointSystem::mass(const State&, BlockMatrix& M) const {
   clear(M);
   for (const double m : masses) M.push_back(m * Mat3::Identity());
 }
@@ -160,7 +160,7 @@ LinearSystem::LinearSystem(Matrix M, Matrix D, Matrix K, Vector load)
     throw InputError("linear system", fmt::format("{} coordinates", M_.rows()), "one to six");
 }
 
-void LinearSystem::mass(const State&, BlockDiagonal& M) const {
+void LinearSystem::mass(const State&, BlockMatrix& M) const {
   clear(M);
   M.push_back(M_);
 }
@@ -192,7 +192,7 @@ std::array<double, 2> LinearSystem::powers(const State& state) {
 }
 
 // ½(m_c + m) ṡ² + m l cos θ ṡ θ̇ + ½ m l² θ̇².
-void CartPendulum::mass(const State& state, BlockDiagonal& M) const {
+void CartPendulum::mass(const State& state, BlockMatrix& M) const {
   clear(M);
   const double coupling = bob * length * std::cos(state.q[1]);
   Matrix block(2, 2);
@@ -224,7 +224,7 @@ void CartPendulum::interactions(const State&, const InteractionQuery&, Interacti
 }
 
 Energies CartPendulum::energies(const State& state) {
-  BlockDiagonal M;
+  BlockMatrix M;
   mass(state, M);
   return {.kinetic = 0.5 * state.v.dot(M.block(0) * state.v),
           .potential = -bob * gravity * length * std::cos(state.q[1])};
@@ -238,7 +238,7 @@ double RockingBlock::slender_period(double tilt) const {
   return 4 / std::sqrt(rate_squared()) * std::acosh(1 / (1 - tilt / slope));
 }
 
-void RockingBlock::mass(const State&, BlockDiagonal& M) const {
+void RockingBlock::mass(const State&, BlockMatrix& M) const {
   clear(M);
   M.push_back(Matrix::Constant(1, 1, weight * radius / rate_squared()));
 }

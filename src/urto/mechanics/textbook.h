@@ -54,7 +54,7 @@ class PointSystem final : public FlatSystem {
   Vec3 gravity{0, -9.81, 0};
 
   int nv() const override { return 3 * static_cast<int>(masses.size()); }
-  void mass(const State& state, BlockDiagonal& M) const override;
+  void mass(const State& state, BlockMatrix& M) const override;
   void force(const State& state, Vector& f) override;
   void tangents(const State& state, Tangent kind, ForceTangents& out) override;
   void interactions(const State& state, const InteractionQuery& query, Interactions& out) override;
@@ -75,7 +75,7 @@ class LinearSystem final : public FlatSystem {
   LinearSystem(Matrix M, Matrix D, Matrix K, Vector load);
 
   int nv() const override { return static_cast<int>(M_.rows()); }
-  void mass(const State& state, BlockDiagonal& M) const override;
+  void mass(const State& state, BlockMatrix& M) const override;
   void force(const State& state, Vector& f) override;
   void tangents(const State& state, Tangent kind, ForceTangents& out) override;
   void interactions(const State& state, const InteractionQuery& query, Interactions& out) override;
@@ -97,7 +97,7 @@ class CartPendulum final : public FlatSystem {
   double cart = 1, bob = 1, length = 1, gravity = 9.81;
 
   int nv() const override { return 2; }
-  void mass(const State& state, BlockDiagonal& M) const override;
+  void mass(const State& state, BlockMatrix& M) const override;
   void force(const State& state, Vector& f) override;
   void tangents(const State& state, Tangent kind, ForceTangents& out) override;
   void interactions(const State& state, const InteractionQuery& query, Interactions& out) override;
@@ -131,7 +131,7 @@ class RockingBlock final : public FlatSystem {
 
   int nv() const override { return 1; }
   bool may_be_one_sided() const override { return true; }
-  void mass(const State& state, BlockDiagonal& M) const override;
+  void mass(const State& state, BlockMatrix& M) const override;
   void force(const State& state, Vector& f) override;
   void tangents(const State& state, Tangent kind, ForceTangents& out) override;
   void interactions(const State& state, const InteractionQuery& query, Interactions& out) override;

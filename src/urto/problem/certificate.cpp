@@ -153,7 +153,7 @@ double Certificate::residual() const {
 
 // H⁻¹ block by block, kept while H stays the same: a rigid body's mass does not change from step to step. LU, not Cholesky: finite-element
 // files have mass matrices that are not quite symmetric, and q must be the one of the matrix given.
-void Certifier::invert_blocks(const BlockDiagonal& H) {
+void Certifier::invert_blocks(const BlockMatrix& H) {
   if (H.values == mass_ && H.start == mass_start_) return;
   mass_ = H.values;
   mass_start_ = H.start;
@@ -171,10 +171,21 @@ void Certifier::invert_blocks(const BlockDiagonal& H) {
   }
 }
 
+// Springs and elements couple the blocks: a factor of the certificate's own, its pattern kept from step to step. False where H is not
+// positive definite or not symmetric.
+bool Certifier::solve_coupled(const BlockMatrix& H, const Vector& a) {
+  if (H.symmetry != BlockMatrix::Symmetry::symmetric || !coupled_.factorize(H)) return false;
+  free_ = a;
+  coupled_.solve(free_);
+  return true;
+}
+
 void Certifier::solve_mass(const StepProblem& p) {
-  const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
+  const BlockMatrix* blocks = block_diagonal_mass(p);
   if (blocks == nullptr) {
-    free_ = Eigen::SparseLU<SparseMatrix>(std::get<SparseMatrix>(p.H)).solve(p.a);
+    const auto* coupled = std::get_if<BlockMatrix>(&p.H);
+    if (coupled == nullptr || !solve_coupled(*coupled, p.a))
+      free_ = Eigen::SparseLU<SparseMatrix>(sparse_mass(p)).solve(p.a);
     return;
   }
   invert_blocks(*blocks);
@@ -225,7 +236,7 @@ void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vect
 }
 
 // vᵀ H⁻¹ v of one row's entry.
-double Certifier::inverse_mass_norm(const BlockDiagonal& H, const BlockRows::Entry& entry,
+double Certifier::inverse_mass_norm(const BlockMatrix& H, const BlockRows::Entry& entry,
                                     const double* v) const {
   const int first = node_of_dof_[entry.column];
   if (entry.width == 6 && H.size(first) == 6 && H.start[first] == entry.column) {  // a rigid body
@@ -250,9 +261,8 @@ double Certifier::inverse_mass_norm(const BlockDiagonal& H, const BlockRows::Ent
 // ρ_i = d / tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H (its diagonal where H is sparse).
 void Certifier::measure_scales(const StepProblem& p) {
   scale_.assign(p.blocks(), 0.0);
-  const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
-  Vector diagonal;
-  if (blocks == nullptr) diagonal = std::get<SparseMatrix>(p.H).diagonal();
+  const BlockMatrix* blocks = block_diagonal_mass(p);
+  if (blocks == nullptr) diagonal_ = mass_diagonal(p);
   for (int i = 0; i < p.J.blocks(); ++i) {
     for (int r = 0; r < p.J.height(i); ++r) {
       for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
@@ -262,7 +272,7 @@ void Certifier::measure_scales(const StepProblem& p) {
           scale_[i] += inverse_mass_norm(*blocks, entry, v);
           continue;
         }
-        for (int c = 0; c < entry.width; ++c) scale_[i] += v[c] * v[c] / diagonal[entry.column + c];
+        for (int c = 0; c < entry.width; ++c) scale_[i] += v[c] * v[c] / diagonal_[entry.column + c];
       }
     }
   }

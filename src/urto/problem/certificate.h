@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "urto/linalg/block_factor.h"
 #include "urto/problem/step_problem.h"
 
 namespace urto {
@@ -43,7 +44,7 @@ struct Certificate {
 Certificate certify(const StepProblem& problem, const Vector& x, const Vector& lambda,
                     Friction friction);
 
-/// The same for a loop over steps: keeps its buffers, so that certifying a problem of the same size with a block-diagonal H allocates nothing.
+/// The same for a loop over steps: keeps its buffers, so that certifying a problem of the same pattern, H by blocks, allocates nothing.
 class Certifier {
  public:
   void certify(const StepProblem& problem, const Vector& x, const Vector& lambda, Friction friction,
@@ -51,15 +52,17 @@ class Certifier {
 
  private:
   void measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda);
-  void invert_blocks(const BlockDiagonal& H);
+  void invert_blocks(const BlockMatrix& H);
+  bool solve_coupled(const BlockMatrix& H, const Vector& a);
   void solve_mass(const StepProblem& p);
-  double inverse_mass_norm(const BlockDiagonal& H, const BlockRows::Entry& entry,
+  double inverse_mass_norm(const BlockMatrix& H, const BlockRows::Entry& entry,
                            const double* v) const;
   void measure_scales(const StepProblem& p);
 
-  Vector Hx_, reaction_, free_, u_, q_, compliance_;
+  Vector Hx_, reaction_, free_, u_, q_, compliance_, diagonal_;
   std::vector<double> scale_, mass_, inverse_;
   std::vector<int> mass_start_, node_of_dof_;
+  BlockFactor coupled_;  ///< of an H whose blocks are coupled
 };
 
 }  // namespace urto

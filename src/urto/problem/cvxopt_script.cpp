@@ -91,8 +91,7 @@ std::string cvxopt_script(const StepProblem& p) {
                  n);
   Triplets P, A;
   if (n > 0) {
-    const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
-    const SparseMatrix H = blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(p.H);
+    const SparseMatrix H = sparse_mass(p);
     append(P, H, 0, 0);
     append(A, H, 0, 0);
     append(A, SparseMatrix(-SparseMatrix(to_sparse(p.J).transpose())), 0, n);

@@ -333,8 +333,7 @@ void write_local(Hdf5File& file, const std::string& group, const StepProblem& pr
 
 void write_global(Hdf5File& file, const std::string& group, const StepProblem& problem,
                   const RowSplit& split) {
-  const auto* blocks = std::get_if<BlockDiagonal>(&problem.H);
-  write_matrix(file, group + "/M", blocks ? to_sparse(*blocks) : std::get<SparseMatrix>(problem.H));
+  write_matrix(file, group + "/M", sparse_mass(problem));
   const SparseMatrix Jt = to_sparse(problem.J).transpose();
   std::vector<int> all(problem.dofs());
   for (int k = 0; k < problem.dofs(); ++k) all[k] = k;

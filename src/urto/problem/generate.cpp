@@ -135,7 +135,7 @@ StepProblem sliding_mass(const SlidingMass& o) {
   require(std::isfinite(o.gap), "gap", o.gap, "a finite number");
   require_positive("step", o.step);
   StepProblem problem;
-  BlockDiagonal H;
+  BlockMatrix H;
   H.push_back(o.mass * Mat3::Identity());
   problem.H = std::move(H);
   problem.J.columns = 3;
@@ -320,7 +320,7 @@ StepProblem random_local(const RandomLocal& o) {
 StepProblem infeasible_gap(double mu) {
   require_friction(mu);
   StepProblem problem;
-  BlockDiagonal H;
+  BlockMatrix H;
   H.push_back(Mat3::Identity());
   problem.H = std::move(H);
   problem.J.columns = 3;

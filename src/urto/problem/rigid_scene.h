@@ -137,7 +137,7 @@ class RigidScene {
  private:
   double step_;
   StepProblem problem_;
-  BlockDiagonal mass_;
+  BlockMatrix mass_;
   std::vector<Eigen::Matrix<double, 6, 1>> momentum_;
   std::vector<Vec3> positions_;
   std::vector<double> offsets_;

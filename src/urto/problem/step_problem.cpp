@@ -116,7 +116,7 @@ StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const V
                      fmt::format("M square and J {} × {}", K.rows(), M.cols()));
   }
   StepProblem p;
-  BlockDiagonal blocks;
+  BlockMatrix blocks;
   // Column ranges that a Jacobian entry may span: the mass blocks where there are any, else three at a time.
   std::vector<int> range_of(M.cols());
   std::vector<int> range_start;
@@ -211,8 +211,47 @@ StepProblem without_block(const StepProblem& problem, int block) {
   return out;
 }
 
+const BlockMatrix* block_diagonal_mass(const StepProblem& problem) {
+  const auto* blocks = std::get_if<BlockMatrix>(&problem.H);
+  return blocks != nullptr && blocks->is_block_diagonal() ? blocks : nullptr;
+}
+
+SparseMatrix sparse_mass(const StepProblem& problem) {
+  const auto* blocks = std::get_if<BlockMatrix>(&problem.H);
+  return blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(problem.H);
+}
+
+Vector mass_diagonal(const StepProblem& problem) {
+  const auto* blocks = std::get_if<BlockMatrix>(&problem.H);
+  if (blocks == nullptr) return std::get<SparseMatrix>(problem.H).diagonal();
+  Vector diagonal(blocks->rows());
+  for (int k = 0; k < blocks->blocks(); ++k)
+    diagonal.segment(blocks->start[k], blocks->size(k)) = blocks->block(k).diagonal();
+  return diagonal;
+}
+
+double compliance(const StepProblem& problem, int row) {
+  for (SparseMatrix::InnerIterator it(problem.E, row); it; ++it) {
+    if (it.row() == row) return it.value();
+  }
+  return 0;
+}
+
+// Column by column into the storage that is there: triplets would allocate.
+void set_compliance(StepProblem& problem, std::span<const double> values) {
+  SparseMatrix& E = problem.E;
+  const int rows = static_cast<int>(values.size());
+  if (E.rows() != rows || E.nonZeros() > 0) E.resize(rows, rows);
+  if (std::all_of(values.begin(), values.end(), [](double v) { return v == 0; })) return;
+  for (int r = 0; r < rows; ++r) {
+    E.startVec(r);
+    if (values[r] != 0) E.insertBack(r, r) = values[r];
+  }
+  E.finalize();
+}
+
 void multiply_mass(const StepProblem& problem, const Vector& x, Vector& y) {
-  if (const auto* blocks = std::get_if<BlockDiagonal>(&problem.H)) {
+  if (const auto* blocks = std::get_if<BlockMatrix>(&problem.H)) {
     multiply(*blocks, x, y);
   } else {
     y.noalias() = std::get<SparseMatrix>(problem.H) * x;
@@ -250,7 +289,7 @@ void validate(const StepProblem& p, std::string_view name, double symmetry_toler
            fmt::format("a symmetric matrix (at most {:.3g})", symmetry_tolerance));
     }
   };
-  if (const auto* blocks = std::get_if<BlockDiagonal>(&p.H)) {
+  if (const auto* blocks = std::get_if<BlockMatrix>(&p.H)) {
     check_size(name, "rows of H", blocks->rows(), n);
     check_finite(name, "H", blocks->values.data(), blocks->values.size());
     check_symmetry(to_sparse(*blocks), "H");

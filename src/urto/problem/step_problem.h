@@ -13,6 +13,7 @@
 // Sources: design §2; recipe 000 (114)–(123); recipe 001 §2.5 (boxed system; compliance 2.7.10).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -28,7 +29,7 @@ enum class Friction : std::uint8_t { exact, convex };
 
 // NOLINTNEXTLINE(bugprone-exception-escape): Eigen moves a sparse matrix by copying it, which may throw.
 struct StepProblem {
-  std::variant<BlockDiagonal, SparseMatrix> H;
+  std::variant<BlockMatrix, SparseMatrix> H;  ///< by blocks from mechanics, sparse from files
   BlockRows J;
   SparseMatrix E;  ///< rows × rows; no stored entries when there is no compliance
   Vector a, b;
@@ -53,6 +54,17 @@ void validate(const StepProblem& problem, std::string_view name, double symmetry
 
 /// The problem without row block `block`: its constraint is dropped, the other rows keep their order.
 StepProblem without_block(const StepProblem& problem, int block);
+
+/// H if it is block-diagonal, stored by blocks; null otherwise.
+const BlockMatrix* block_diagonal_mass(const StepProblem& problem);
+/// H, whatever way it is stored.
+SparseMatrix sparse_mass(const StepProblem& problem);
+/// The diagonal of H.
+Vector mass_diagonal(const StepProblem& problem);
+/// E_rr.
+double compliance(const StepProblem& problem, int row);
+/// E = diag(values), in the storage that is there.
+void set_compliance(StepProblem& problem, std::span<const double> values);
 
 /// y = H x.
 void multiply_mass(const StepProblem& problem, const Vector& x, Vector& y);

@@ -150,8 +150,7 @@ void write_text(const std::filesystem::path& target, const StepProblem& problem)
     problem.rows() <= largest_dense ? print_dense(out, problem.E)
                                     : print_blocks(out, problem.E, dim);
   } else {
-    const auto* blocks = std::get_if<BlockDiagonal>(&problem.H);
-    print_matrix(out, blocks ? to_sparse(*blocks) : std::get<SparseMatrix>(problem.H));
+    print_matrix(out, sparse_mass(problem));
     print_matrix(out, to_sparse(problem.J).transpose());
     print_numbers(out, problem.a);
   }

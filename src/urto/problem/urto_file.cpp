@@ -63,8 +63,8 @@ void write_vector(Hdf5File& file, const std::string& path, const Vector& v) {
   file.write(path, std::span<const double>(v.data(), static_cast<std::size_t>(v.size())));
 }
 
-BlockDiagonal read_block_diagonal(const Hdf5File& file, int dofs) {
-  BlockDiagonal H;
+BlockMatrix read_block_diagonal(const Hdf5File& file, int dofs) {
+  BlockMatrix H;
   H.start = file.integers("/urto/H/start");
   check_pointers(file, "/urto/H/start", H.start, dofs);
   std::int64_t count = 0;
@@ -171,13 +171,13 @@ StepProblem read_step(const Hdf5File& file) {
 }
 
 void write_step(Hdf5File& file, const StepProblem& p) {
-  if (const auto* blocks = std::get_if<BlockDiagonal>(&p.H)) {
+  if (const BlockMatrix* blocks = block_diagonal_mass(p)) {
     file.write("/urto/H/kind", std::string_view("blocks"));
     file.write("/urto/H/start", blocks->start);
     file.write("/urto/H/values", blocks->values);
   } else {
     file.write("/urto/H/kind", std::string_view("sparse"));
-    write_sparse(file, "/urto/H", std::get<SparseMatrix>(p.H));
+    write_sparse(file, "/urto/H", sparse_mass(p));
   }
   std::vector<int> column, width, offset;
   for (const BlockRows::Entry& entry : p.J.entries) {

@@ -23,18 +23,18 @@ double tangential_norm(const double* v, int dim) {
 
 }  // namespace
 
-bool ActiveSet::guess(const BlockStepProblem& p, const Island& island, Friction friction,
+bool ActiveSet::guess(const StepProblem& p, const Island& island, Friction friction,
                       const Vector& x, const Vector& lambda) {
-  const BlockRows& J = p.problem.J;
+  const BlockRows& J = p.J;
   role_.resize(island.blocks.size());
   for (std::size_t k = 0; k < island.blocks.size(); ++k) {
     const int i = island.blocks[k];
-    const ConvexSet& set = p.problem.K.sets[i];
+    const ConvexSet& set = p.K.sets[i];
     const int first = J.row_start[i];
     const double* force = lambda.data() + first;
     std::array<double, max_block> u{};
     for (int r = 0; r < set.dim; ++r)
-      u[r] = p.problem.b[first + r] + p.compliance[first + r] * force[r];
+      u[r] = p.b[first + r] + island.compliance[first + r] * force[r];
     multiply_add_block(J, i, x.data(), u.data());
     const double rho = island.rho[i];
     if (set.kind == SetKind::free) {
@@ -63,16 +63,16 @@ bool ActiveSet::guess(const BlockStepProblem& p, const Island& island, Friction 
   return true;
 }
 
-void ActiveSet::analyse(const BlockStepProblem& p, const Island& island) {
-  const BlockRows& J = p.problem.J;
-  node_index_.assign(p.H.blocks(), -1);
+void ActiveSet::analyse(const StepProblem& p, const Island& island) {
+  const BlockRows& J = p.J;
+  node_index_.assign(island.H->blocks(), -1);
   sizes_.clear();
   sign_.clear();
   edges_.clear();
   row_blocks_.clear();
   for (const int n : island.nodes) {
     node_index_[n] = static_cast<int>(sizes_.size());
-    sizes_.push_back(p.H.size(n));
+    sizes_.push_back(island.H->size(n));
     sign_.push_back(1);
   }
   for (std::size_t k = 0; k < island.blocks.size(); ++k) {
@@ -96,12 +96,12 @@ void ActiveSet::analyse(const BlockStepProblem& p, const Island& island) {
   rhs_.resize(factor_.rows());
 }
 
-void ActiveSet::fill(const BlockStepProblem& p, const Island& island) {
-  const BlockRows& J = p.problem.J;
+void ActiveSet::fill(const StepProblem& p, const Island& island) {
+  const BlockRows& J = p.J;
   const int bodies = static_cast<int>(island.nodes.size());
   factor_.clear();
   for (int n = 0; n < bodies; ++n) {
-    const auto block = p.H.block(island.nodes[n]);
+    const auto block = island.H->block(island.nodes[n]);
     std::copy(block.data(), block.data() + block.size(), factor_.diagonal(n));
   }
   int e = 0;
@@ -115,7 +115,7 @@ void ActiveSet::fill(const BlockStepProblem& p, const Island& island) {
       const double* values = J.values.data() + entry.offset;
       const bool as_given = factor_.edge_order(e).first == node;
       double* out = factor_.edge(e);
-      const auto H = p.H.block(island.node_of_dof[entry.column]);
+      const auto H = island.H->block(island.node_of_dof[entry.column]);
       for (int a = 0; a < height; ++a) {
         for (int c = 0; c < entry.width; ++c) {
           const double v = values[a * entry.width + c];
@@ -127,27 +127,27 @@ void ActiveSet::fill(const BlockStepProblem& p, const Island& island) {
     double* D = factor_.diagonal(node);
     for (int a = 0; a < height; ++a) {
       D[a * height + a] =
-          -p.compliance[J.row_start[i] + a] - regularisation * (own[a] > 0 ? own[a] : 1);
+          -island.compliance[J.row_start[i] + a] - regularisation * (own[a] > 0 ? own[a] : 1);
     }
   }
 }
 
 // Of the equations that are active, left in rhs_ as the right-hand side of a correction; relative to the data.
-double ActiveSet::residual(const BlockStepProblem& p, const Island& island, const Vector& x,
+double ActiveSet::residual(const StepProblem& p, const Island& island, const Vector& x,
                            const Vector& lambda) {
-  const BlockRows& J = p.problem.J;
+  const BlockRows& J = p.J;
   const int bodies = static_cast<int>(island.nodes.size());
   double size = 0, flow = 0;
   for (int n = 0; n < bodies; ++n) {
-    const int k = island.nodes[n], first = p.H.start[k], dofs = p.H.size(k);
+    const int k = island.nodes[n], first = island.H->start[k], dofs = island.H->size(k);
     auto r = rhs_.segment(factor_.row(n), dofs);
-    r = p.problem.a.segment(first, dofs);
+    r = p.a.segment(first, dofs);
     size += r.squaredNorm();
     for (int d = 0; d < dofs; ++d) {
-      const double speed = p.problem.a[first + d] / p.H.block(k)(d, d);
+      const double speed = p.a[first + d] / island.H->block(k)(d, d);
       flow += speed * speed;
     }
-    r.noalias() -= p.H.block(k).lazyProduct(x.segment(first, dofs));
+    r.noalias() -= island.H->block(k).lazyProduct(x.segment(first, dofs));
   }
   for (std::size_t k = 0; k < island.blocks.size(); ++k) {
     const int i = island.blocks[k];
@@ -167,23 +167,23 @@ double ActiveSet::residual(const BlockStepProblem& p, const Island& island, cons
     const int first = J.row_start[i];
     std::array<double, max_block> u{};
     for (int a = 0; a < J.height(i); ++a)
-      u[a] = p.problem.b[first + a] + p.compliance[first + a] * lambda[first + a];
+      u[a] = p.b[first + a] + island.compliance[first + a] * lambda[first + a];
     multiply_add_block(J, i, x.data(), u.data());
     for (int a = 0; a < sizes_[node]; ++a) {
       rhs_[factor_.row(node) + a] = -u[a];
       violation += u[a] * u[a];
-      flow += p.problem.b[first + a] * p.problem.b[first + a];
+      flow += p.b[first + a] * p.b[first + a];
     }
   }
   double momentum = 0;
   for (int n = 0; n < bodies; ++n)
-    momentum += rhs_.segment(factor_.row(n), p.H.size(island.nodes[n])).squaredNorm();
+    momentum += rhs_.segment(factor_.row(n), island.H->size(island.nodes[n])).squaredNorm();
   return std::sqrt(momentum / (size > 0 ? size : 1)) + std::sqrt(violation / (flow > 0 ? flow : 1));
 }
 
-bool ActiveSet::solve(const BlockStepProblem& p, const Island& island, double tolerance, Vector& x,
+bool ActiveSet::solve(const StepProblem& p, const Island& island, double tolerance, Vector& x,
                       Vector& lambda) {
-  const BlockRows& J = p.problem.J;
+  const BlockRows& J = p.J;
   const int bodies = static_cast<int>(island.nodes.size());
   for (std::size_t k = 0; k < island.blocks.size(); ++k) {
     if (role_[k] != Role::apart) continue;
@@ -201,7 +201,7 @@ bool ActiveSet::solve(const BlockStepProblem& p, const Island& island, double to
     factor_.solve(rhs_.data());
     for (int n = 0; n < bodies; ++n) {
       const int k = island.nodes[n];
-      x.segment(p.H.start[k], p.H.size(k)) += rhs_.segment(factor_.row(n), p.H.size(k));
+      x.segment(island.H->start[k], island.H->size(k)) += rhs_.segment(factor_.row(n), island.H->size(k));
     }
     for (std::size_t r = 0; r < row_blocks_.size(); ++r) {
       const int node = bodies + static_cast<int>(r);
@@ -212,11 +212,11 @@ bool ActiveSet::solve(const BlockStepProblem& p, const Island& island, double to
   // Into the cones: sliding contacts pull against their slip with all they have.
   for (std::size_t k = 0; k < island.blocks.size(); ++k) {
     const int i = island.blocks[k];
-    const ConvexSet& set = p.problem.K.sets[i];
+    const ConvexSet& set = p.K.sets[i];
     double* force = lambda.data() + J.row_start[i];
     if (role_[k] == Role::sliding) {
       std::array<double, max_block> u{};
-      for (int r = 0; r < set.dim; ++r) u[r] = p.problem.b[J.row_start[i] + r];
+      for (int r = 0; r < set.dim; ++r) u[r] = p.b[J.row_start[i] + r];
       multiply_add_block(J, i, x.data(), u.data());
       for (int r = 1; r < set.dim; ++r) force[r] -= island.rho[i] * u[r];
       const double length = tangential_norm(force, set.dim);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "urto/linalg/block_ldlt.h"
-#include "urto/solver/block_step_problem.h"
 #include "urto/solver/solver.h"
 
 namespace urto {
@@ -22,20 +21,21 @@ class ActiveSet {
   /// The island's nodes (blocks of H, which is block-diagonal here), its row blocks, the node of every dof, and a step ρ for every row block.
   struct Island {
     std::span<const int> nodes, blocks, node_of_dof;
-    std::span<const double> rho;
+    std::span<const double> rho, compliance;
+    const BlockMatrix* H = nullptr;
   };
 
   /// Roles by what λ − ρu is projected to. False if a law here is not one of stick, slip and part.
-  bool guess(const BlockStepProblem& p, const Island& island, Friction friction, const Vector& x,
+  bool guess(const StepProblem& p, const Island& island, Friction friction, const Vector& x,
              const Vector& lambda);
   /// Solves for the guess, well below `tolerance` (relative); x and λ are changed. False if the factorisation fails.
-  bool solve(const BlockStepProblem& p, const Island& island, double tolerance, Vector& x,
+  bool solve(const StepProblem& p, const Island& island, double tolerance, Vector& x,
              Vector& lambda);
 
  private:
-  void analyse(const BlockStepProblem& p, const Island& island);
-  void fill(const BlockStepProblem& p, const Island& island);
-  double residual(const BlockStepProblem& p, const Island& island, const Vector& x,
+  void analyse(const StepProblem& p, const Island& island);
+  void fill(const StepProblem& p, const Island& island);
+  double residual(const StepProblem& p, const Island& island, const Vector& x,
                   const Vector& lambda);
 
   std::vector<Role> role_ = {};       ///< one a row block of the island

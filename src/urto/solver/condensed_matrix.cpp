@@ -18,9 +18,7 @@ CondensedMatrix::CondensedMatrix(const Delassus& W, Symmetry symmetry, Kernel ke
   offset_.push_back(0);
   for (const ConvexSet& set : problem.K.sets) offset_.push_back(offset_.back() + set.dim * set.dim);
 
-  const SparseMatrix H = std::holds_alternative<BlockDiagonal>(problem.H)
-                             ? to_sparse(std::get<BlockDiagonal>(problem.H))
-                             : std::get<SparseMatrix>(problem.H);
+  const SparseMatrix H = sparse_mass(problem);
   const BlockRows& J = problem.J;
   std::vector<Eigen::Triplet<double>> pattern;
   for (int c = 0; c < H.outerSize(); ++c) {

@@ -31,7 +31,7 @@ bool is_block_diagonal(const SparseMatrix& E, const SetProduct& K) {
 }
 
 // J_i H⁻¹ with the structure of J: valid because an entry never spans two mass blocks.
-BlockRows times_inverse_mass(const BlockRows& J, const BlockDiagonal& inverse_mass) {
+BlockRows times_inverse_mass(const BlockRows& J, const BlockMatrix& inverse_mass) {
   BlockRows result = J;
   std::vector<int> body_of(inverse_mass.rows());
   for (int k = 0; k < inverse_mass.blocks(); ++k) {
@@ -68,13 +68,8 @@ double scaled_asymmetry(const SparseMatrix& A) {
   return largest;
 }
 
-SparseMatrix sparse_mass(const StepProblem& problem) {
-  const auto* blocks = std::get_if<BlockDiagonal>(&problem.H);
-  return blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(problem.H);
-}
-
 // True if every Jacobian entry covers exactly one mass block, as the factored path needs.
-bool entries_match_bodies(const BlockRows& J, const BlockDiagonal& H) {
+bool entries_match_bodies(const BlockRows& J, const BlockMatrix& H) {
   std::vector<int> size_at(H.rows() + 1, 0);
   for (int k = 0; k < H.blocks(); ++k) size_at[H.start[k]] = H.size(k);
   return std::all_of(J.entries.begin(), J.entries.end(), [&](const BlockRows::Entry& entry) {
@@ -97,7 +92,7 @@ Delassus::Delassus(const StepProblem& problem, SymbolicStore* store)
     E_ = SparseMatrix(0.5 * (E_ + transposed));
   }
   if (has_mass()) {
-    const auto* blocks = std::get_if<BlockDiagonal>(&problem.H);
+    const BlockMatrix* blocks = block_diagonal_mass(problem);
     if (blocks != nullptr && entries_match_bodies(problem.J, *blocks)) {
       inverse_mass_ = inverse(*blocks);
       JHinv_ = times_inverse_mass(problem.J, inverse_mass_);
@@ -186,8 +181,8 @@ void Delassus::compute_diagonal() {
   diagonal_.assign(total, 0.0);
   mean_diagonal_.resize(blocks());
   scale_.resize(blocks());
-  const auto* sparse_h = std::get_if<SparseMatrix>(&problem_.H);
-  const Vector mass_diagonal = sparse_h != nullptr ? Vector(sparse_h->diagonal()) : Vector();
+  const bool coupled = problem_.dofs() > 0 && block_diagonal_mass(problem_) == nullptr;
+  const Vector diagonal_of_mass = coupled ? mass_diagonal(problem_) : Vector();
   for (int i = 0; i < blocks(); ++i) {
     const int d = K().sets[i].dim;
     Eigen::Map<Matrix> D(diagonal_.data() + diagonal_start_[i], d, d);
@@ -214,7 +209,7 @@ void Delassus::compute_diagonal() {
     }
     const double trace = D.trace();
     mean_diagonal_[i] = trace > 0 ? trace / d : 1;
-    const double t = mass_diagonal.size() > 0 ? trace_with_diagonal_mass(i, mass_diagonal) : trace;
+    const double t = coupled ? trace_with_diagonal_mass(i, diagonal_of_mass) : trace;
     scale_[i] = t > 0 ? d / t : 1;
   }
 }

@@ -70,7 +70,7 @@ class Delassus {
   bool factored_ = false;
   bool condensed_ = false;
   std::shared_ptr<const Matrix> inverse_times_;  ///< condensed: H⁻¹ [Jᵀ a], dense
-  BlockDiagonal inverse_mass_;
+  BlockMatrix inverse_mass_;
   std::optional<LentFactor<SpdFactor>> mass_factor_;
   BlockRows JHinv_;
   BlockRows W_;

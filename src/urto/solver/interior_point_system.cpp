@@ -42,11 +42,6 @@ class Timer {
   Clock::time_point begin_ = Clock::now();
 };
 
-SparseMatrix sparse_mass(const StepProblem& p) {
-  const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
-  return blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(p.H);
-}
-
 }  // namespace
 
 CurvatureBlocks::CurvatureBlocks(const SetProduct& K) {

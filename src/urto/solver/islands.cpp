@@ -24,14 +24,14 @@ int StepSolver::find_root(int node) {
   return node;
 }
 
-void StepSolver::find_islands(const BlockStepProblem& p, bool apart) {
-  const int nodes = p.H.blocks();
-  const BlockRows& J = p.problem.J;
+void StepSolver::find_islands(const StepProblem& p, bool apart) {
+  const int nodes = H_->blocks();
+  const BlockRows& J = p.J;
   parent_.resize(nodes);
-  node_of_dof_.resize(p.H.rows());
+  node_of_dof_.resize(H_->rows());
   for (int k = 0; k < nodes; ++k) {
     parent_[k] = k;
-    for (int d = p.H.start[k]; d < p.H.start[k + 1]; ++d) node_of_dof_[d] = k;
+    for (int d = H_->start[k]; d < H_->start[k + 1]; ++d) node_of_dof_[d] = k;
   }
   const auto join = [&](int a, int b) {
     a = find_root(a);
@@ -44,7 +44,7 @@ void StepSolver::find_islands(const BlockStepProblem& p, bool apart) {
       join(node_of_dof_[J.entries[J.entry_start[i]].column], node_of_dof_[J.entries[e].column]);
     }
   }
-  for (const CouplingBlock& c : p.coupling) join(node_of_dof_[c.row], node_of_dof_[c.column]);
+  for (const BlockMatrix::Coupling& c : H_->couplings) join(c.row, c.column);
   if (!apart) {
     for (int k = 1; k < nodes; ++k) join(0, k);
   }
@@ -61,8 +61,8 @@ void StepSolver::find_islands(const BlockStepProblem& p, bool apart) {
     }
     ++islands_[island_of_node_[k]].nodes;
   }
-  for (const CouplingBlock& c : p.coupling)
-    islands_[island_of_node_[node_of_dof_[c.row]]].coupled = true;
+  for (const BlockMatrix::Coupling& c : H_->couplings)
+    islands_[island_of_node_[c.row]].coupled = true;
   // Rows between bodies that do not move (no entries) belong to no island: their multiplier stays zero.
   block_island_.assign(J.blocks(), -1);
   for (int i = 0; i < J.blocks(); ++i) {
@@ -71,7 +71,7 @@ void StepSolver::find_islands(const BlockStepProblem& p, bool apart) {
     block_island_[i] = island;
     ++islands_[island].blocks;
     islands_[island].rows += J.height(i);
-    if (p.problem.K.sets[i].kind != SetKind::free) islands_[island].linear = false;
+    if (p.K.sets[i].kind != SetKind::free) islands_[island].linear = false;
   }
   list_members(J.blocks());
 }
@@ -113,13 +113,13 @@ bool StepSolver::pattern_changed() {
   return pattern_ != last_pattern_;
 }
 
-void StepSolver::analyse_linear(const BlockStepProblem& p) {
-  const BlockRows& J = p.problem.J;
+void StepSolver::analyse_linear(const StepProblem& p) {
+  const BlockRows& J = p.J;
   linear_nodes_.clear();
   linear_blocks_.clear();
   edges_.clear();
-  node_index_.assign(p.H.blocks(), -1);
-  for (int k = 0; k < p.H.blocks(); ++k) {
+  node_index_.assign(H_->blocks(), -1);
+  for (int k = 0; k < H_->blocks(); ++k) {
     if (!islands_[island_of_node_[k]].linear) continue;
     node_index_[k] = static_cast<int>(linear_nodes_.size());
     linear_nodes_.push_back(k);
@@ -134,15 +134,14 @@ void StepSolver::analyse_linear(const BlockStepProblem& p) {
       edges_.emplace_back(bodies + r, node_index_[node_of_dof_[J.entries[e].column]]);
     }
   }
-  for (const CouplingBlock& c : p.coupling) {
-    const int a = node_index_[node_of_dof_[c.row]];
-    if (a >= 0) edges_.emplace_back(a, node_index_[node_of_dof_[c.column]]);
+  for (const BlockMatrix::Coupling& c : H_->couplings) {
+    if (node_index_[c.row] >= 0) edges_.emplace_back(node_index_[c.row], node_index_[c.column]);
   }
   if (!pattern_changed()) return;
   std::vector<int> sizes;
   sign_.clear();
   for (const int k : linear_nodes_) {
-    sizes.push_back(p.H.size(k));
+    sizes.push_back(H_->size(k));
     sign_.push_back(1);
   }
   for (const int i : linear_blocks_) {
@@ -153,12 +152,12 @@ void StepSolver::analyse_linear(const BlockStepProblem& p) {
   rhs_.resize(factor_.rows());
 }
 
-void StepSolver::fill_linear(const BlockStepProblem& p, double relative_regularisation) {
-  const BlockRows& J = p.problem.J;
+void StepSolver::fill_linear(const StepProblem& p, double relative_regularisation) {
+  const BlockRows& J = p.J;
   const int bodies = static_cast<int>(linear_nodes_.size());
   factor_.clear();
   for (int n = 0; n < bodies; ++n) {
-    const auto block = p.H.block(linear_nodes_[n]);
+    const auto block = H_->block(linear_nodes_[n]);
     std::copy(block.data(), block.data() + block.size(), factor_.diagonal(n));
   }
   int e = 0;
@@ -174,7 +173,7 @@ void StepSolver::fill_linear(const BlockStepProblem& p, double relative_regulari
       const bool as_given = factor_.edge_order(e).first == bodies + r;
       double* out = factor_.edge(e);
       const int node = linear_nodes_[edges_[e].second];
-      const auto H = p.H.block(node);
+      const auto H = H_->block(node);
       for (int a = 0; a < height; ++a) {
         double sum = 0;
         for (int c = 0; c < entry.width; ++c) {
@@ -189,42 +188,46 @@ void StepSolver::fill_linear(const BlockStepProblem& p, double relative_regulari
     for (int a = 0; a < height; ++a) {
       double& delta = regularisation_[first_row + a];
       delta = relative_regularisation * (delta > 0 ? delta : 1);
-      D[a * height + a] = -p.compliance[J.row_start[i] + a] - delta;
+      D[a * height + a] = -compliance_[J.row_start[i] + a] - delta;
     }
   }
-  for (const CouplingBlock& c : p.coupling) {
-    if (node_index_[node_of_dof_[c.row]] < 0) continue;
-    const bool as_given = factor_.edge_order(e).first == node_index_[node_of_dof_[c.row]];
-    Eigen::Map<Eigen::Matrix<double, 6, 6>> out(factor_.edge(e++));
+  for (int k = 0; k < static_cast<int>(H_->couplings.size()); ++k) {
+    const int row = node_index_[H_->couplings[k].row];
+    if (row < 0) continue;
+    const auto block = H_->coupling(k);
+    const bool as_given = factor_.edge_order(e).first == row;
+    double* out = factor_.edge(e++);
     if (as_given) {
-      out += c.values;
+      Eigen::Map<Matrix>(out, block.rows(), block.cols()) += block;
     } else {
-      out += c.values.transpose();
+      Eigen::Map<Matrix>(out, block.cols(), block.rows()) += block.transpose();
     }
   }
 }
 
 // Residual of the linear part, left in rhs_ as the right-hand side of a correction; returns its size relative to the data's.
-double StepSolver::linear_residual(const BlockStepProblem& p, const Vector& x,
+double StepSolver::linear_residual(const StepProblem& p, const Vector& x,
                                    const Vector& lambda) {
-  const BlockRows& J = p.problem.J;
+  const BlockRows& J = p.J;
   const int bodies = static_cast<int>(linear_nodes_.size());
   double momentum = 0;
   double size = 0;
   for (int n = 0; n < bodies; ++n) {
     const int k = linear_nodes_[n];
-    const int first = p.H.start[k];
-    auto r = rhs_.segment(factor_.row(n), p.H.size(k));
-    r = p.problem.a.segment(first, p.H.size(k));
+    const int first = H_->start[k];
+    auto r = rhs_.segment(factor_.row(n), H_->size(k));
+    r = p.a.segment(first, H_->size(k));
     size += r.squaredNorm();
-    r.noalias() -= p.H.block(k).lazyProduct(x.segment(first, p.H.size(k)));
+    r.noalias() -= H_->block(k).lazyProduct(x.segment(first, H_->size(k)));
   }
-  for (const CouplingBlock& c : p.coupling) {
-    const int a = node_index_[node_of_dof_[c.row]];
-    if (a < 0) continue;
-    const int b = node_index_[node_of_dof_[c.column]];
-    rhs_.segment<6>(factor_.row(a)) -= c.values * x.segment<6>(c.column);
-    rhs_.segment<6>(factor_.row(b)) -= c.values.transpose() * x.segment<6>(c.row);
+  for (int k = 0; k < static_cast<int>(H_->couplings.size()); ++k) {
+    const auto [row, column, offset] = H_->couplings[k];
+    if (node_index_[row] < 0) continue;
+    const auto block = H_->coupling(k);
+    rhs_.segment(factor_.row(node_index_[row]), block.rows()) -=
+        block.lazyProduct(x.segment(H_->start[column], block.cols()));
+    rhs_.segment(factor_.row(node_index_[column]), block.cols()) -=
+        block.transpose().lazyProduct(x.segment(H_->start[row], block.rows()));
   }
   double violation = 0;
   double flow = 0;
@@ -233,8 +236,8 @@ double StepSolver::linear_residual(const BlockStepProblem& p, const Vector& x,
     const int first = J.row_start[i];
     double* u = rhs_.data() + factor_.row(bodies + r);
     for (int a = 0; a < J.height(i); ++a) {
-      const double b = p.problem.b[first + a];
-      double sum = b + p.compliance[first + a] * lambda[first + a];
+      const double b = p.b[first + a];
+      double sum = b + compliance_[first + a] * lambda[first + a];
       double size_of_sum = std::abs(b);
       for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
         const BlockRows::Entry& entry = J.entries[e];
@@ -254,16 +257,16 @@ double StepSolver::linear_residual(const BlockStepProblem& p, const Vector& x,
     }
   }
   for (int n = 0; n < bodies; ++n)
-    momentum += rhs_.segment(factor_.row(n), p.H.size(linear_nodes_[n])).squaredNorm();
+    momentum += rhs_.segment(factor_.row(n), H_->size(linear_nodes_[n])).squaredNorm();
   return std::sqrt(momentum / (size > 0 ? size : 1)) + std::sqrt(violation / (flow > 0 ? flow : 1));
 }
 
 // Solves with K_δ and refines on the residual of K itself; returns the residual reached.
-double StepSolver::refine_linear(const BlockStepProblem& p, Vector& x, Vector& lambda) {
-  const BlockRows& J = p.problem.J;
+double StepSolver::refine_linear(const StepProblem& p, Vector& x, Vector& lambda) {
+  const BlockRows& J = p.J;
   const int bodies = static_cast<int>(linear_nodes_.size());
   // From rest and the last multipliers: the first correction is the whole solution.
-  for (const int k : linear_nodes_) x.segment(p.H.start[k], p.H.size(k)).setZero();
+  for (const int k : linear_nodes_) x.segment(H_->start[k], H_->size(k)).setZero();
   double last = std::numeric_limits<double>::infinity();
   for (int round = 0;; ++round) {
     const double residual = linear_residual(p, x, lambda);
@@ -275,7 +278,7 @@ double StepSolver::refine_linear(const BlockStepProblem& p, Vector& x, Vector& l
     factor_.solve(rhs_.data());
     for (int n = 0; n < bodies; ++n) {
       const int k = linear_nodes_[n];
-      x.segment(p.H.start[k], p.H.size(k)) += rhs_.segment(factor_.row(n), p.H.size(k));
+      x.segment(H_->start[k], H_->size(k)) += rhs_.segment(factor_.row(n), H_->size(k));
     }
     for (int r = 0; r < static_cast<int>(linear_blocks_.size()); ++r) {
       const int i = linear_blocks_[r];
@@ -285,20 +288,20 @@ double StepSolver::refine_linear(const BlockStepProblem& p, Vector& x, Vector& l
   }
 }
 
-void StepSolver::solve_linear(const BlockStepProblem& p, Vector& x, Vector& lambda,
+void StepSolver::solve_linear(const StepProblem& p, Vector& x, Vector& lambda,
                               StepSolveReport& report) {
   analyse_linear(p);
   if (linear_nodes_.empty()) return;
-  if (free_.size() != p.problem.a.size()) free_.resize(p.problem.a.size());
+  if (free_.size() != p.a.size()) free_.resize(p.a.size());
   for (const int k : linear_nodes_) {
-    for (int d = 0; d < p.H.size(k); ++d)
-      free_[p.H.start[k] + d] = p.problem.a[p.H.start[k] + d] / p.H.block(k)(d, d);
+    for (int d = 0; d < H_->size(k); ++d)
+      free_[H_->start[k] + d] = p.a[H_->start[k] + d] / H_->block(k)(d, d);
   }
   for (const double delta : regularisations) {
     // Multipliers that went astray are no start for the next attempt.
     if (delta != regularisations.front()) {
       for (const int i : linear_blocks_)
-        lambda.segment(p.problem.J.row_start[i], p.problem.J.height(i)).setZero();
+        lambda.segment(p.J.row_start[i], p.J.height(i)).setZero();
     }
     fill_linear(p, delta);
     if (factor_.factorize(sign_) && refine_linear(p, x, lambda) < acceptable) return;

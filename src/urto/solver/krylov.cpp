@@ -18,10 +18,10 @@ class Preconditioner {
   explicit Preconditioner(const Delassus& W) : W_(W), step_(W) {
     const StepProblem& p = W.problem();
     if (!W.has_mass()) return;
-    if (const auto* blocks = std::get_if<BlockDiagonal>(&p.H)) {
+    if (const BlockMatrix* blocks = block_diagonal_mass(p)) {
       inverse_ = inverse(*blocks);
     } else {
-      inverse_diagonal_ = std::get<SparseMatrix>(p.H).diagonal().cwiseInverse();
+      inverse_diagonal_ = mass_diagonal(p).cwiseInverse();
     }
   }
 
@@ -49,7 +49,7 @@ class Preconditioner {
  private:
   const Delassus& W_;
   BlockStep step_;
-  BlockDiagonal inverse_;
+  BlockMatrix inverse_;
   Vector inverse_diagonal_;
   std::array<double, max_block> zeros_{};
 };

@@ -61,8 +61,7 @@ SparseMatrix SaddleSystem::lower_triangle(double relative_shift) const {
     }
   };
   if (n_ > 0) {
-    const auto* blocks = std::get_if<BlockDiagonal>(&p.H);
-    add(blocks != nullptr ? to_sparse(*blocks) : std::get<SparseMatrix>(p.H), 0, 0, 1);
+    add(sparse_mass(p), 0, 0, 1);
     add(to_sparse(p.J), n_, 0, 1);
   }
   add(W_.compliance(), n_, n_, -1);

@@ -115,7 +115,7 @@ void check_capabilities(const SolverInfo& info, const StepProblem& p, const Solv
       refuse("convex friction", &Capabilities::convex_friction);
     }
   }
-  if (!info.can.general_h && std::holds_alternative<SparseMatrix>(p.H) && p.dofs() > 0) {
+  if (!info.can.general_h && block_diagonal_mass(p) == nullptr && p.dofs() > 0) {
     refuse("a general matrix H", &Capabilities::general_h);
   }
 }

@@ -63,52 +63,18 @@ double natural_map_squared(const ConvexSet& set, const double* lambda, const dou
   return sum;
 }
 
-SparseMatrix sparse_matrix(const BlockStepProblem& p) {
-  std::vector<Eigen::Triplet<double>> off;
-  for (const CouplingBlock& c : p.coupling) {
-    for (int r = 0; r < 6; ++r) {
-      for (int k = 0; k < 6; ++k) {
-        off.emplace_back(c.row + r, c.column + k, c.values(r, k));
-        off.emplace_back(c.column + k, c.row + r, c.values(r, k));
-      }
-    }
-  }
-  SparseMatrix outside(p.H.rows(), p.H.rows());
-  outside.setFromTriplets(off.begin(), off.end());
-  return to_sparse(p.H) + outside;
-}
-
 }  // namespace
 
-void complete_problem(BlockStepProblem& p, bool soft) {
-  StepProblem& s = p.problem;
-  if (p.coupling.empty()) {
-    s.H = p.H;
-  } else {
-    s.H = sparse_matrix(p);
-  }
-  if (s.E.rows() != s.rows() || s.E.nonZeros() > 0) {
-    s.E.resize(s.rows(), s.rows());
-  }
-  if (!soft) return;
-  // Column by column into the storage that is there: triplets would allocate.
-  for (int r = 0; r < s.rows(); ++r) {
-    s.E.startVec(r);
-    if (p.compliance[r] > 0) s.E.insertBack(r, r) = p.compliance[r];
-  }
-  s.E.finalize();
-}
-
 // W_ii, J_i H⁻¹ and the step of block i.
-void StepSolver::prepare_block(const BlockStepProblem& p, int i) {
-  const BlockRows& J = p.problem.J;
-  const ConvexSet& set = p.problem.K.sets[i];
+void StepSolver::prepare_block(const StepProblem& p, int i) {
+  const BlockRows& J = p.J;
+  const ConvexSet& set = p.K.sets[i];
   const int d = set.dim;
   const int first = J.row_start[i];
   SmallMatrix D = SmallMatrix::Zero(d, d);
   for (int r = 0; r < d; ++r) {
-    D(r, r) = p.compliance[first + r];
-    q_[first + r] = p.problem.b[first + r];
+    D(r, r) = compliance_[first + r];
+    q_[first + r] = p.b[first + r];
   }
   for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
     const BlockRows::Entry& entry = J.entries[e];
@@ -120,7 +86,7 @@ void StepSolver::prepare_block(const BlockStepProblem& p, int i) {
         double sum = 0;
         for (int k = 0; k < entry.width; ++k) sum += values[r * entry.width + k] * inverse(k, c);
         out[r * entry.width + c] = sum;
-        q_[first + r] += sum * p.problem.a[entry.column + c];
+        q_[first + r] += sum * p.a[entry.column + c];
       }
     }
     for (int r = 0; r < d; ++r) {
@@ -141,15 +107,15 @@ void StepSolver::prepare_block(const BlockStepProblem& p, int i) {
   std::copy(inverse.data(), inverse.data() + d * d, inverse_diagonal_.data() + diagonal_start_[i]);
 }
 
-void StepSolver::update_block(const BlockStepProblem& p, int i, Friction friction,
+void StepSolver::update_block(const StepProblem& p, int i, Friction friction,
                               double local_tolerance, Vector& x, Vector& lambda) {
-  const BlockRows& J = p.problem.J;
-  const ConvexSet& set = p.problem.K.sets[i];
+  const BlockRows& J = p.J;
+  const ConvexSet& set = p.K.sets[i];
   const int d = set.dim;
   const int first = J.row_start[i];
   std::array<double, max_block> u{};
   for (int r = 0; r < d; ++r)
-    u[r] = p.problem.b[first + r] + p.compliance[first + r] * lambda[first + r];
+    u[r] = p.b[first + r] + compliance_[first + r] * lambda[first + r];
   multiply_add_block(J, i, x.data(), u.data());
   double* current = lambda.data() + first;
   if (stays_open(set, friction, current, u.data())) return;
@@ -191,15 +157,15 @@ void StepSolver::update_block(const BlockStepProblem& p, int i, Friction frictio
 }
 
 // x = H⁻¹(a + Jᵀλ) anew: incremental updates collect rounding.
-void StepSolver::refresh_velocity(const BlockStepProblem& p, const Island& island, Vector& x,
+void StepSolver::refresh_velocity(const StepProblem& p, const Island& island, Vector& x,
                                   const Vector& lambda) const {
   for (int n = 0; n < island.nodes; ++n) {
     const int k = island_nodes_[island.first_node + n];
-    const int first = p.H.start[k];
-    x.segment(first, p.H.size(k)).noalias() =
-        inverse_mass_.block(k).lazyProduct(p.problem.a.segment(first, p.H.size(k)));
+    const int first = H_->start[k];
+    x.segment(first, H_->size(k)).noalias() =
+        inverse_mass_.block(k).lazyProduct(p.a.segment(first, H_->size(k)));
   }
-  const BlockRows& J = p.problem.J;
+  const BlockRows& J = p.J;
   for (int b = 0; b < island.blocks; ++b) {
     const int i = island_blocks_[island.first_block + b];
     for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
@@ -214,17 +180,17 @@ void StepSolver::refresh_velocity(const BlockStepProblem& p, const Island& islan
 }
 
 // The two natural-map residuals of the certificate, restricted to the island; the larger one.
-double StepSolver::island_residual(const BlockStepProblem& p, const Island& island,
+double StepSolver::island_residual(const StepProblem& p, const Island& island,
                                    Friction friction, const Vector& x, const Vector& lambda) const {
-  const BlockRows& J = p.problem.J;
+  const BlockRows& J = p.J;
   double plain = 0, scaled = 0, q_plain = 0, q_scaled = 0;
   for (int b = 0; b < island.blocks; ++b) {
     const int i = island_blocks_[island.first_block + b];
-    const ConvexSet& set = p.problem.K.sets[i];
+    const ConvexSet& set = p.K.sets[i];
     const int first = J.row_start[i];
     std::array<double, max_block> u{};
     for (int r = 0; r < set.dim; ++r)
-      u[r] = p.problem.b[first + r] + p.compliance[first + r] * lambda[first + r];
+      u[r] = p.b[first + r] + compliance_[first + r] * lambda[first + r];
     multiply_add_block(J, i, x.data(), u.data());
     if (friction == Friction::exact) u[0] += de_saxce(set, u.data());
     plain += natural_map_squared(set, lambda.data() + first, u.data(), 1);
@@ -239,7 +205,7 @@ double StepSolver::island_residual(const BlockStepProblem& p, const Island& isla
   return std::isnan(a) || std::isnan(c) ? NAN : std::max(a, c);
 }
 
-bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
+bool StepSolver::sweep_island(const StepProblem& p, const Island& island,
                               const StepSolverOptions& options, Vector& x, Vector& lambda,
                               StepSolveReport& report) {
   constexpr int check_every = 5;
@@ -250,10 +216,10 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
   for (int b = 0; b < island.blocks; ++b) {
     const int i = island_blocks_[island.first_block + b];
     prepare_block(p, i);
-    for (int r = 0; r < p.problem.K.sets[i].dim; ++r)
-      q_largest = std::max(q_largest, std::abs(q_[p.problem.K.start[i] + r]));
-    project(p.problem.K.sets[i], lambda.data() + p.problem.K.start[i],
-            lambda.data() + p.problem.K.start[i]);
+    for (int r = 0; r < p.K.sets[i].dim; ++r)
+      q_largest = std::max(q_largest, std::abs(q_[p.K.start[i] + r]));
+    project(p.K.sets[i], lambda.data() + p.K.start[i],
+            lambda.data() + p.K.start[i]);
   }
   // Below the tolerance, so that islands together meet it with the certificate's own rounding.
   const double tolerance = 0.8 * options.solve.tolerance;
@@ -298,7 +264,7 @@ bool StepSolver::sweep_island(const BlockStepProblem& p, const Island& island,
 }
 
 // Tries the active set from where the sweeps stand; puts everything back if it leads nowhere.
-bool StepSolver::guess_island(const BlockStepProblem& p, const Island& island,
+bool StepSolver::guess_island(const StepProblem& p, const Island& island,
                               const StepSolverOptions& options, double tolerance, Vector& x,
                               Vector& lambda) {
   constexpr int rounds = 6;
@@ -307,7 +273,9 @@ bool StepSolver::guess_island(const BlockStepProblem& p, const Island& island,
       .blocks = {island_blocks_.data() + island.first_block,
                  static_cast<std::size_t>(island.blocks)},
       .node_of_dof = node_of_dof_,
-      .rho = scale_};
+      .rho = scale_,
+      .compliance = compliance_,
+      .H = H_};
   kept_lambda_ = lambda;
   const Friction friction = options.solve.friction;
   for (int round = 0; round < rounds; ++round) {
@@ -321,40 +289,38 @@ bool StepSolver::guess_island(const BlockStepProblem& p, const Island& island,
   return false;
 }
 
-void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
+void StepSolver::hand_on(const StepProblem& p, const Island& island,
                          const StepSolverOptions& options, Vector& x, Vector& lambda,
                          StepSolveReport& report) {
-  std::vector<int> new_dof(p.H.rows(), -1);
+  std::vector<int> new_dof(H_->rows(), -1);
   StepProblem s;
-  BlockDiagonal H;
+  BlockMatrix H;
   int dofs = 0;
   for (int n = 0; n < island.nodes; ++n) {
     const int k = island_nodes_[island.first_node + n];
-    for (int d = p.H.start[k]; d < p.H.start[k + 1]; ++d) new_dof[d] = dofs++;
-    H.push_back(p.H.block(k));
+    for (int d = H_->start[k]; d < H_->start[k + 1]; ++d) new_dof[d] = dofs++;
+    H.push_back(H_->block(k));
   }
   s.a.resize(dofs);
-  for (int d = 0; d < p.H.rows(); ++d) {
-    if (new_dof[d] >= 0) s.a[new_dof[d]] = p.problem.a[d];
+  for (int d = 0; d < H_->rows(); ++d) {
+    if (new_dof[d] >= 0) s.a[new_dof[d]] = p.a[d];
   }
-  std::vector<Eigen::Triplet<double>> coupling;
-  for (const CouplingBlock& c : p.coupling) {
-    if (new_dof[c.row] < 0) continue;
-    for (int r = 0; r < 6; ++r) {
-      for (int k = 0; k < 6; ++k) {
-        coupling.emplace_back(new_dof[c.row] + r, new_dof[c.column] + k, c.values(r, k));
-        coupling.emplace_back(new_dof[c.column] + k, new_dof[c.row] + r, c.values(r, k));
-      }
+  if (island.coupled) {
+    std::vector<int> new_node(H_->blocks(), -1);
+    for (int n = 0; n < island.nodes; ++n) new_node[island_nodes_[island.first_node + n]] = n;
+    const std::vector<int> starts = H.start;
+    BlockMatrix coupled;
+    coupled.start_assembly(starts, BlockMatrix::Symmetry::symmetric);
+    for (int n = 0; n < island.nodes; ++n) coupled.add(n, n, H.block(n));
+    for (int k = 0; k < static_cast<int>(H_->couplings.size()); ++k) {
+      const BlockMatrix::Coupling& c = H_->couplings[k];
+      if (new_node[c.row] >= 0) coupled.add(new_node[c.row], new_node[c.column], H_->coupling(k), 2);
     }
+    coupled.finish_assembly();
+    H = std::move(coupled);
   }
-  if (coupling.empty()) {
-    s.H = std::move(H);
-  } else {
-    SparseMatrix off(dofs, dofs);
-    off.setFromTriplets(coupling.begin(), coupling.end());
-    s.H = SparseMatrix(to_sparse(H) + off);
-  }
-  const BlockRows& J = p.problem.J;
+  s.H = std::move(H);
+  const BlockRows& J = p.J;
   s.J.columns = dofs;
   s.b.resize(island.rows);
   Vector warm(island.rows);
@@ -370,12 +336,12 @@ void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
           new_dof[entry.column],
           Eigen::Map<const RowMajor>(J.values.data() + entry.offset, J.height(i), entry.width));
     }
-    s.K.push_back(p.problem.K.sets[i]);
+    s.K.push_back(p.K.sets[i]);
     for (int r = 0; r < J.height(i); ++r) {
       const int row = J.row_start[i] + r;
-      s.b[at + r] = p.problem.b[row];
+      s.b[at + r] = p.b[row];
       warm[at + r] = lambda[row];
-      if (p.compliance[row] > 0) compliance.emplace_back(at + r, at + r, p.compliance[row]);
+      if (compliance_[row] > 0) compliance.emplace_back(at + r, at + r, compliance_[row]);
     }
   }
   s.E.resize(island.rows, island.rows);
@@ -384,7 +350,7 @@ void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
   SolveOptions solve_options = options.solve;
   solve_options.symbolic_store = &symbolic_store_;
   const Solution solution = urto::solve(s, solve_options, &warm);
-  for (int d = 0; d < p.H.rows(); ++d) {
+  for (int d = 0; d < H_->rows(); ++d) {
     if (new_dof[d] >= 0) x[d] = solution.x[new_dof[d]];
   }
   int at = 0;
@@ -402,7 +368,7 @@ void StepSolver::hand_on(const BlockStepProblem& p, const Island& island,
   }
 }
 
-void StepSolver::solve(const BlockStepProblem& p, const StepSolverOptions& options, Vector& x,
+void StepSolver::solve(const StepProblem& p, const StepSolverOptions& options, Vector& x,
                        Vector& lambda, StepSolveReport& report) {
   report.islands = report.largest_island = report.sweeps = report.guessed = report.handed_on =
       report.iterations = 0;
@@ -410,6 +376,9 @@ void StepSolver::solve(const BlockStepProblem& p, const StepSolverOptions& optio
   report.status = Status::converged;
   report.message.clear();
   report.solver.clear();
+  H_ = &std::get<BlockMatrix>(p.H);
+  compliance_.resize(p.rows());
+  for (int r = 0; r < p.rows(); ++r) compliance_[r] = compliance(p, r);
   find_islands(p, options.islands);
   solve_linear(p, x, lambda, report);
 
@@ -420,19 +389,19 @@ void StepSolver::solve(const BlockStepProblem& p, const StepSolverOptions& optio
     nonlinear = nonlinear || !island.linear;
   }
   if (!nonlinear) return;
-  if (last_mass_ != p.H.values) {
-    inverse_mass_ = inverse(p.H);
-    last_mass_ = p.H.values;
+  if (last_mass_ != H_->values) {
+    inverse_mass_ = inverse(*H_);
+    last_mass_ = H_->values;
   }
-  const int rows = p.problem.rows();
-  JHinv_.resize(p.problem.J.values.size());
+  const int rows = p.rows();
+  JHinv_.resize(p.J.values.size());
   q_.resize(rows);
-  scale_.resize(p.problem.blocks());
-  diagonal_start_.resize(p.problem.blocks());
+  scale_.resize(p.blocks());
+  diagonal_start_.resize(p.blocks());
   int offset = 0;
-  for (int i = 0; i < p.problem.blocks(); ++i) {
+  for (int i = 0; i < p.blocks(); ++i) {
     diagonal_start_[i] = offset;
-    offset += p.problem.K.sets[i].dim * p.problem.K.sets[i].dim;
+    offset += p.K.sets[i].dim * p.K.sets[i].dim;
   }
   diagonal_.resize(offset);
   inverse_diagonal_.resize(offset);

@@ -13,7 +13,6 @@
 #include "urto/linalg/block_ldlt.h"
 #include "urto/linalg/symbolic_store.h"
 #include "urto/solver/active_set.h"
-#include "urto/solver/block_step_problem.h"
 #include "urto/solver/solver.h"
 
 namespace urto {
@@ -40,7 +39,7 @@ struct StepSolveReport {
 class StepSolver {
  public:
   /// x and λ: λ in: warm start (zero where there is none); out: the solution.
-  void solve(const BlockStepProblem& p, const StepSolverOptions& options, Vector& x, Vector& lambda,
+  void solve(const StepProblem& p, const StepSolverOptions& options, Vector& x, Vector& lambda,
              StepSolveReport& report);
 
  private:
@@ -51,27 +50,27 @@ class StepSolver {
     bool coupled = false;                       ///< H is not block-diagonal here
   };
   int find_root(int node);
-  void find_islands(const BlockStepProblem& p, bool apart);
+  void find_islands(const StepProblem& p, bool apart);
   void list_members(int blocks);
   bool pattern_changed();
-  void analyse_linear(const BlockStepProblem& p);
-  void fill_linear(const BlockStepProblem& p, double relative_regularisation);
-  double refine_linear(const BlockStepProblem& p, Vector& x, Vector& lambda);
-  void solve_linear(const BlockStepProblem& p, Vector& x, Vector& lambda, StepSolveReport& report);
-  double linear_residual(const BlockStepProblem& p, const Vector& x, const Vector& lambda);
-  bool sweep_island(const BlockStepProblem& p, const Island& island,
+  void analyse_linear(const StepProblem& p);
+  void fill_linear(const StepProblem& p, double relative_regularisation);
+  double refine_linear(const StepProblem& p, Vector& x, Vector& lambda);
+  void solve_linear(const StepProblem& p, Vector& x, Vector& lambda, StepSolveReport& report);
+  double linear_residual(const StepProblem& p, const Vector& x, const Vector& lambda);
+  bool sweep_island(const StepProblem& p, const Island& island,
                     const StepSolverOptions& options, Vector& x, Vector& lambda,
                     StepSolveReport& report);
-  bool guess_island(const BlockStepProblem& p, const Island& island,
+  bool guess_island(const StepProblem& p, const Island& island,
                     const StepSolverOptions& options, double tolerance, Vector& x, Vector& lambda);
-  void prepare_block(const BlockStepProblem& p, int i);
-  void update_block(const BlockStepProblem& p, int i, Friction friction, double local_tolerance,
+  void prepare_block(const StepProblem& p, int i);
+  void update_block(const StepProblem& p, int i, Friction friction, double local_tolerance,
                     Vector& x, Vector& lambda);
-  double island_residual(const BlockStepProblem& p, const Island& island, Friction friction,
+  double island_residual(const StepProblem& p, const Island& island, Friction friction,
                          const Vector& x, const Vector& lambda) const;
-  void refresh_velocity(const BlockStepProblem& p, const Island& island, Vector& x,
+  void refresh_velocity(const StepProblem& p, const Island& island, Vector& x,
                         const Vector& lambda) const;
-  void hand_on(const BlockStepProblem& p, const Island& island, const StepSolverOptions& options,
+  void hand_on(const StepProblem& p, const Island& island, const StepSolverOptions& options,
                Vector& x, Vector& lambda, StepSolveReport& report);
 
   // Islands: nodes are the blocks of H.
@@ -88,8 +87,11 @@ class StepSolver {
   Vector rhs_;
   Vector free_;  ///< about H⁻¹a: a scale for velocities
 
+  const BlockMatrix* H_ = nullptr;        ///< of the problem being solved
+  std::vector<double> compliance_ = {};  ///< its diagonal of E
+
   // Sweeps.
-  BlockDiagonal inverse_mass_;
+  BlockMatrix inverse_mass_;
   std::vector<double> last_mass_ = {};  ///< H the inverse belongs to
   std::vector<double> JHinv_;           ///< same layout as J.values
   std::vector<double> diagonal_, inverse_diagonal_, q_, scale_;

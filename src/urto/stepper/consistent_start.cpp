@@ -58,7 +58,7 @@ std::vector<Component> components(const Interactions& rows, int dofs) {
 }
 
 /// M^{-1/2} Jᵀ of a component: a column a row of J.
-Matrix scaled_rows(const Interactions& rows, const BlockDiagonal& M, const Component& c) {
+Matrix scaled_rows(const Interactions& rows, const BlockMatrix& M, const Component& c) {
   std::vector<int> local(rows.J.columns, -1);
   for (std::size_t k = 0; k < c.dofs.size(); ++k) local[c.dofs[k]] = static_cast<int>(k);
   std::vector<int> column(rows.rows(), -1);
@@ -129,7 +129,7 @@ RedundantRows& entry_for(StartReport& report, const std::string& name, int of) {
 
 void find_rank(RigidSystem& system, const State& state, const Interactions& rows,
                StartReport& report) {
-  BlockDiagonal M;
+  BlockMatrix M;
   system.mass(state, M);
   for (const Component& c : components(rows, system.nv())) {
     if (static_cast<int>(c.rows.size()) > largest_ranked) {

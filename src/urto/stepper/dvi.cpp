@@ -64,11 +64,11 @@ DviStepper::DviStepper(System& system, const SimulationOptions& options)
 void DviStepper::add_law(int block, double h) {
   const Law& law = rows_.laws[block];
   const int first = rows_.J.row_start[block];
-  problem_.problem.K.push_back(set_of(law, h));
+  problem_.K.push_back(set_of(law, h));
   for (int r = 0; r < law.dim; ++r) {
-    double& b = problem_.problem.b[first + r];
+    double& b = problem_.b[first + r];
     b = rows_.g_t[first + r];
-    problem_.compliance[first + r] = 0;
+    compliance_[first + r] = 0;
     const bool has_position = r == 0 || law.kind == LawKind::equality;
     // A spring is physics, not stabilisation.
     const bool wanted =
@@ -79,7 +79,7 @@ void DviStepper::add_law(int block, double h) {
       // Surfaces that are apart have no damper between them yet; the spring acts on what the step makes overlap.
       const double damping = is_apart(law, g) ? 0 : law.damping;
       const double denominator = h * law.stiffness + damping;
-      problem_.compliance[first + r] = 1 / (h * denominator);
+      compliance_[first + r] = 1 / (h * denominator);
       b += law.stiffness / denominator * g;
     } else {
       if (law.kind == LawKind::equality) {
@@ -100,7 +100,7 @@ void DviStepper::add_law(int block, double h) {
   multiply_add_block(rows_.J, block, free_v_.data(), u.data());
   const double approach = u[0] + rows_.g_t[first];
   if (rows_.g[first] + h * approach > 0 || approach >= -law.restitution_threshold) return;
-  double& b = problem_.problem.b[first];
+  double& b = problem_.b[first];
   rebound_rows_.push_back({block, b, approach, 1});
   b = std::min(b, rows_.g_t[first] + law.restitution * approach);
   rebounds_[block] = 1;
@@ -131,7 +131,7 @@ void DviStepper::limit_rebounds(StepReport& report) {
         gains = true;
         r.share = round == rounds - 1 ? r.lost : 0.5 * (r.lost + r.gained);
       }
-      problem_.problem.b[first] =
+      problem_.b[first] =
           std::min(r.plain, rows_.g_t[first] + r.share * law.restitution * r.approach);
     }
     if (!gains || round == rounds) break;
@@ -149,64 +149,22 @@ void DviStepper::add_pull(int block, double h) {
     const BlockRows::Entry& entry = J.entries[e];
     const double* normal = J.values.data() + entry.offset;
     for (int c = 0; c < entry.width; ++c)
-      problem_.problem.a[entry.column + c] -= impulse * normal[c];
+      problem_.a[entry.column + c] -= impulse * normal[c];
   }
 }
 
 // H += h D + h² K and a += h D v, with the symmetric parts of D and K: any approximation of them is consistent, and the solvers want symmetry.
 void DviStepper::add_tangents(const State& state, double h, Tangent kind) {
-  problem_.coupling.clear();
   system_.tangents(state, kind, tangents_);
-  const auto key = [](const ForceTangents::Block& b) {
-    return std::tuple(std::min(b.row, b.column), std::max(b.row, b.column), b.row);
-  };
-  std::sort(tangents_.blocks.begin(), tangents_.blocks.end(),
-            [&](const auto& a, const auto& b) { return key(a) < key(b); });
-  Vector& a = problem_.problem.a;
+  Vector& a = problem_.a;
+  auto& H = std::get<BlockMatrix>(problem_.H);
   for (const ForceTangents::Block& block : tangents_.blocks) {
     const Mat6 D = 0.5 * h * block.damping;
-    const Mat6 sum = D + 0.5 * h * h * block.stiffness;
+    const Mat6 sum = h * block.damping + h * h * block.stiffness;
     a.segment<6>(block.row) += D * free_v_.segment<6>(block.column);
     a.segment<6>(block.column) += D.transpose() * free_v_.segment<6>(block.row);
-    if (block.row == block.column) {
-      Eigen::Map<Mat6>(problem_.H.values.data() + problem_.H.offset[block.row / 6]) +=
-          sum + sum.transpose();
-      continue;
-    }
-    const int row = std::min(block.row, block.column);
-    const int column = std::max(block.row, block.column);
-    auto& coupling = problem_.coupling;
-    if (coupling.empty() || coupling.back().row != row || coupling.back().column != column) {
-      coupling.push_back({row, column, Mat6::Zero()});
-    }
-    if (block.row < block.column) {
-      coupling.back().values += sum;
-    } else {
-      coupling.back().values += sum.transpose();
-    }
+    H.add(block.row / 6, block.column / 6, sum);
   }
-}
-
-bool DviStepper::is_positive_definite() {
-  std::vector<int> sizes(problem_.H.blocks(), 6);
-  std::vector<int> signs(problem_.H.blocks(), 1);
-  std::vector<std::pair<int, int>> edges;
-  for (const CouplingBlock& c : problem_.coupling) edges.emplace_back(c.row / 6, c.column / 6);
-  BlockLdlt factor;
-  factor.analyse(sizes, edges);
-  for (int k = 0; k < problem_.H.blocks(); ++k) {
-    Eigen::Map<Mat6>(factor.diagonal(k)) = problem_.H.block(k);
-  }
-  for (int e = 0; e < static_cast<int>(edges.size()); ++e) {
-    const Mat6& values = problem_.coupling[e].values;
-    Eigen::Map<Mat6> out(factor.edge(e));
-    if (factor.edge_order(e).first == edges[e].first) {
-      out = values;
-    } else {
-      out = values.transpose();
-    }
-  }
-  return factor.factorize(signs);
 }
 
 void DviStepper::assemble(const State& state, double h) {
@@ -215,11 +173,12 @@ void DviStepper::assemble(const State& state, double h) {
   free_v_ = state.v;
   system_.turn_freely(state, h, free_v_, force_);
   const auto start_matrix = [&] {
-    problem_.H = mass_;
-    resize(problem_.problem.a, system_.nv());
-    multiply(mass_, free_v_, problem_.problem.a);
-    problem_.problem.a += h * force_;
-    problem_.coupling.clear();
+    auto& H = std::get<BlockMatrix>(problem_.H);
+    H.start_assembly(mass_.start, BlockMatrix::Symmetry::symmetric);
+    for (int k = 0; k < mass_.blocks(); ++k) H.add(k, k, mass_.block(k));
+    resize(problem_.a, system_.nv());
+    multiply(mass_, free_v_, problem_.a);
+    problem_.a += h * force_;
   };
   start_matrix();
   switch (options_.stepper.implicit_forces) {
@@ -230,27 +189,25 @@ void DviStepper::assemble(const State& state, double h) {
       break;
     case ImplicitForces::exact:
       add_tangents(state, h, Tangent::exact);
-      if (!is_positive_definite()) {
+      std::get<BlockMatrix>(problem_.H).finish_assembly();
+      if (!definite_.factorize(std::get<BlockMatrix>(problem_.H))) {
         start_matrix();
         add_tangents(state, h, Tangent::semidefinite);
       }
       break;
   }
-  StepProblem& p = problem_.problem;
+  std::get<BlockMatrix>(problem_.H).finish_assembly();
+  StepProblem& p = problem_;
   p.K.sets.clear();
   p.K.start.resize(1);
   resize(p.b, rows_.rows());
-  problem_.compliance.resize(rows_.rows());
+  compliance_.resize(rows_.rows());
   rebounds_.resize(rows_.blocks());
   push_.assign(rows_.blocks(), 0.0);
   rebound_rows_.clear();
   p.J = rows_.J;
-  bool soft = false;
-  for (int i = 0; i < rows_.blocks(); ++i) {
-    add_law(i, h);
-    soft = soft || std::isfinite(rows_.laws[i].stiffness);
-  }
-  complete_problem(problem_, soft);
+  for (int i = 0; i < rows_.blocks(); ++i) add_law(i, h);
+  set_compliance(problem_, compliance_);
 }
 
 void DviStepper::recall(const StepMemory& memory, double h) {
@@ -310,7 +267,7 @@ void DviStepper::measure(double h, StepReport& report) {
       report.penetration = std::max(report.penetration, -rows_.g[first]);
       // Pushed apart at the speed w, bodies are given γ w at most; the rest of the work is that of the impact.
       const double work = lambda_[first] * (u[0] + rows_.g_t[first]);
-      const bool rebounds = problem_.problem.b[first] < rows_.g_t[first] - push_[i];
+      const bool rebounds = problem_.b[first] < rows_.g_t[first] - push_[i];
       const double pushed = rebounds ? 0 : lambda_[first] * push_[i];
       report.energy.recovery += pushed;
       report.energy.impact += pushed - work;
@@ -386,7 +343,7 @@ void DviStepper::step(State& state, double h, StepMemory& memory, StepReport& re
   resize(work_, system_.nv());
   limit_rebounds(report);
   report.timings.solve = seconds_since(clock);
-  certifier_.certify(problem_.problem, v_, lambda_, options_.stepper.friction, report.certificate);
+  certifier_.certify(problem_, v_, lambda_, options_.stepper.friction, report.certificate);
   report.meets_tolerance = report.certificate.meets(options_.solver.tolerance);
   report.timings.certify = seconds_since(clock);
 
@@ -405,12 +362,12 @@ void DviStepper::step(State& state, double h, StepMemory& memory, StepReport& re
 
 // Solves M x − Jᵀλ = a with J x + g_t = 0 (velocities) or J x + g = 0 (positions) over the rigid equality rows.
 void DviStepper::solve_equalities(const State& state, const Vector& a, bool velocities, Vector& x) {
-  StepProblem& p = projection_.problem;
-  system_.mass(state, projection_.H);
+  StepProblem& p = projection_;
+  system_.mass(state, std::get<BlockMatrix>(p.H));
   p.a = a;
   p.J = held_.J;
   resize(p.b, held_.rows());
-  projection_.compliance.assign(held_.rows(), 0.0);
+  compliance_.assign(held_.rows(), 0.0);
   p.K.sets.clear();
   p.K.start.resize(1);
   for (int i = 0; i < held_.blocks(); ++i) {
@@ -419,9 +376,10 @@ void DviStepper::solve_equalities(const State& state, const Vector& a, bool velo
       const int row = held_.J.row_start[i] + r;
       p.b[row] = velocities ? held_.g_t[row] : held_.g[row];
       // A soft row is a force, not a place to be: so much compliance that it gives way freely.
-      if (std::isfinite(held_.laws[i].stiffness)) projection_.compliance[row] = 1e30;
+      if (std::isfinite(held_.laws[i].stiffness)) compliance_[row] = 1e30;
     }
   }
+  set_compliance(p, compliance_);
   Vector lambda = Vector::Zero(held_.rows());
   resize(x, system_.nv());
   StepSolveReport ignored;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "urto/linalg/block_factor.h"
 #include "urto/stepper/options.h"
 #include "urto/stepper/stepper.h"
 
@@ -26,7 +27,7 @@ class DviStepper final : public Stepper {
   /// Of the last step: its rows, impulses γ [N·s] and velocities u.
   const Interactions& rows() const override { return rows_; }
   const Vector& impulses() const override { return lambda_; }
-  const BlockStepProblem& problem() const { return problem_; }
+  const StepProblem& problem() const { return problem_; }
 
   /// Moves `state` onto the rigid equality rows at state.t, in the mass metric. Returns the remaining error.
   double project_positions(State& state, double tolerance, int max_rounds);
@@ -38,7 +39,6 @@ class DviStepper final : public Stepper {
   void add_law(int block, double h);
   void add_pull(int block, double h);
   void add_tangents(const State& state, double h, Tangent kind);
-  bool is_positive_definite();
   void recall(const StepMemory& memory, double h);
   void remember(StepMemory& memory, double h) const;
   void limit_rebounds(StepReport& report);
@@ -50,9 +50,11 @@ class DviStepper final : public Stepper {
   System& system_;
   SimulationOptions options_;
   Interactions rows_;
-  BlockStepProblem problem_;
-  BlockDiagonal mass_;
+  StepProblem problem_;
+  BlockMatrix mass_;
   ForceTangents tangents_;
+  BlockFactor definite_;
+  std::vector<double> compliance_ = {};  ///< per row
   StepSolver solver_;
   StepSolverOptions solver_options_;
   Certifier certifier_;
@@ -73,7 +75,7 @@ class DviStepper final : public Stepper {
 
   // Projections have their own rows and factor: their pattern differs from the step's.
   Interactions held_;
-  BlockStepProblem projection_;
+  StepProblem projection_;
   StepSolver projection_solver_;
 };
 

@@ -71,7 +71,7 @@ class Simulation {
   const Interactions& rows() const { return stepper().rows(); }
   const Vector& impulses() const { return stepper().impulses(); }
   /// Of the stepper dvi.
-  const BlockStepProblem& problem() const { return dvi_.problem(); }
+  const StepProblem& problem() const { return dvi_.problem(); }
   RunState run_state() const { return run_state_; }
   const std::string& failure() const { return failure_; }
   double end_time() const { return options_.duration; }

@@ -35,7 +35,7 @@ class ExplicitStepper final : public SmoothStepper {
 
   ExplicitKind kind_;
   State probe_;
-  BlockDiagonal tangent_;
+  BlockMatrix tangent_;
   std::array<Vector, 4> du_, dv_;
   Vector increment_, a_, lambda_;
 };

@@ -14,7 +14,7 @@ double largest(const Eigen::Ref<const Vector>& v) {
 }
 
 // Of six rows and columns, known to the compiler: no product of it allocates.
-Eigen::Map<const Mat6> tangent_block(const BlockDiagonal& T, int k) {
+Eigen::Map<const Mat6> tangent_block(const BlockMatrix& T, int k) {
   return Eigen::Map<const Mat6>(T.values.data() + T.offset[k]);
 }
 
@@ -44,7 +44,7 @@ ImplicitScheme generalised_alpha_scheme(double rho) {
   return s;
 }
 
-void add_tangents(const ForceTangents& tangents, const BlockDiagonal& T, double damping,
+void add_tangents(const ForceTangents& tangents, const BlockMatrix& T, double damping,
                   double stiffness, int dofs, SaddleLu& matrix) {
   for (const ForceTangents::Block& block : tangents.blocks) {
     Mat6 sum = stiffness * block.stiffness;

@@ -45,7 +45,7 @@ class ImplicitStepper final : public SmoothStepper {
   ImplicitScheme scheme_;
   SaddleLu factor_;
   ForceTangents tangents_;
-  BlockDiagonal tangent_;  ///< T
+  BlockMatrix tangent_;  ///< T
   State trial_state_;
   Vector a_, a_true_, lambda_, increment_, reaction_, inertia_;
   // Velocity constraints: positions move by h² G η besides, G = M⁻¹Jᵀ at the start of the step.
@@ -72,7 +72,7 @@ class LinearisedStepper final : public SmoothStepper {
 };
 
 /// matrix += damping D + stiffness K T, at rows and columns of the dofs; T may have no blocks.
-void add_tangents(const ForceTangents& tangents, const BlockDiagonal& T, double damping,
+void add_tangents(const ForceTangents& tangents, const BlockMatrix& T, double damping,
                   double stiffness, int dofs, SaddleLu& matrix);
 
 }  // namespace urto

@@ -16,7 +16,7 @@ void LinearisedStepper::assemble(const State& at, double theta, double h) {
   system_.tangents(at, Tangent::exact, tangents_);
   factor_.start(n, n + rows_.rows());
   add_mass(factor_, 1);
-  static const BlockDiagonal flat;
+  static const BlockMatrix flat;
   add_tangents(tangents_, flat, theta * h, theta * theta * h * h, n, factor_);
   rhs_.setZero(n + rows_.rows());
   increment_.resize(n);

@@ -64,7 +64,7 @@ class SmoothStepper : public Stepper {
   double tolerance_;  ///< of a step's certificate
   Interactions rows_;
   Vector rate_;  ///< J v + g_t of rows_
-  BlockDiagonal mass_;
+  BlockMatrix mass_;
   Vector force_, rhs_, solution_;  ///< scratch
   Point point_;
 
