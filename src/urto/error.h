@@ -8,6 +8,13 @@
 
 namespace urto {
 
+/// How every message reads: the thing, what was found, what was expected.
+inline std::string found_expected(std::string_view where, std::string_view found,
+                                  std::string_view expected) {
+  return std::string(where) + ": found " + std::string(found) + ", expected " +
+         std::string(expected);
+}
+
 /// Bad input: a file, a problem or an option that cannot be used. The command exits with code 2.
 /// The message always names the thing, what was found, and what was expected.
 class InputError : public std::runtime_error {
@@ -15,8 +22,7 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 
   InputError(std::string_view where, std::string_view found, std::string_view expected)
-      : std::runtime_error(std::string(where) + ": found " + std::string(found) + ", expected " +
-                           std::string(expected)) {}
+      : std::runtime_error(found_expected(where, found, expected)) {}
 };
 
 }  // namespace urto

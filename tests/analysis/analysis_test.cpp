@@ -46,7 +46,7 @@ TEST(Statics, AHangingChainIsItsFunicularPolygon) {
   state.q.resize(3 * (links - 1));
   state.v.setZero(3 * (links - 1));
   for (int k = 0; k < links; ++k) {
-    if (k + 1 < links) chain.masses.push_back(mass);
+    if (k + 1 < links) chain.add_point(mass);
     chain.rods.push_back({.a = {.point = k - 1},
                           .b = k + 1 < links ? LinkEnd{.point = k} : LinkEnd{.place = {span, 0, 0}},
                           .length = length});
@@ -105,7 +105,7 @@ TEST(Statics, ANetworkOfSpringsIsLinearAlgebra) {
     const LinkEnd b = i < 4 ? LinkEnd{.point = i} : LinkEnd{.place = {5, 0, 0}};
     row.springs.push_back({.a = a, .b = b, .length = 0.4, .stiffness = k[i]});
     if (i < 4) {
-      row.masses.push_back(mass[i]);
+      row.add_point(mass[i]);
       state.q[3 * i] = i + 1;
       f[i] = 9.81 * mass[i] + (k[i + 1] - k[i]) * 0.6;
       K(i, i) = k[i] + k[i + 1];

@@ -73,33 +73,33 @@ State moved(const Model& m, const State& s, const Vector& delta, double dt = 0) 
   return out;
 }
 
-// Contacts are left out: their rows take the nearest points as fixed.
-InteractionQuery everything() {
-  return {.h = 1e-3, .envelope = 10, .accelerations = true};
+DetectionQuery everything() {
+  return {.h = 1e-3, .envelope = 10};
 }
 
 TEST(RigidSystem, RowsAreTheDerivativesOfTheirValues) {
   const Model m = menagerie();
-  RigidSystem system(m);
+  const RigidSystem rigid(m);
+  SystemAccess system(rigid);
   std::mt19937 random(7);
   for (int trial = 0; trial < 20; ++trial) {
     const State s = random_state(m, random);
     Interactions rows, plus, minus;
-    system.interactions(s, everything(), rows);
+    system.interactions(s, everything(), rows, true);
     const Matrix J = Matrix(to_sparse(rows.J));
     constexpr double eps = 1e-6;
     for (int k = 0; k <= m.nv(); ++k) {  // the last is time
       Vector delta = Vector::Zero(m.nv());
       if (k < m.nv()) delta[k] = eps;
       const double dt = k == m.nv() ? eps : 0;
-      system.interactions(moved(m, s, delta, dt), everything(), plus);
-      system.interactions(moved(m, s, -delta, -dt), everything(), minus);
+      system.interactions(moved(m, s, delta, dt), everything(), plus, true);
+      system.interactions(moved(m, s, -delta, -dt), everything(), minus, true);
       for (int i = 0; i < rows.blocks(); ++i) {
         if (rows.origins[i].kind == Origin::contact) continue;
         for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
           const double found = k < m.nv() ? J(r, k) : rows.g_t[r];
           ASSERT_NEAR(found, (plus.g[r] - minus.g[r]) / (2 * eps), 1e-7)
-              << system.describe(rows.origins[i]) << " column " << k;
+              << system.describe(rows, i) << " column " << k;
         }
       }
     }
@@ -108,20 +108,21 @@ TEST(RigidSystem, RowsAreTheDerivativesOfTheirValues) {
 
 TEST(RigidSystem, AccelerationTermIsTheSecondDerivativeAlongTheMotion) {
   const Model m = menagerie();
-  RigidSystem system(m);
+  const RigidSystem rigid(m);
+  SystemAccess system(rigid);
   std::mt19937 random(8);
   for (int trial = 0; trial < 20; ++trial) {
     const State s = random_state(m, random);
     Interactions rows, plus, minus;
-    system.interactions(s, everything(), rows);
+    system.interactions(s, everything(), rows, true);
     constexpr double eps = 1e-4;
-    system.interactions(moved(m, s, eps * s.v, eps), everything(), plus);
-    system.interactions(moved(m, s, -eps * s.v, -eps), everything(), minus);
+    system.interactions(moved(m, s, eps * s.v, eps), everything(), plus, true);
+    system.interactions(moved(m, s, -eps * s.v, -eps), everything(), minus, true);
     for (int i = 0; i < rows.blocks(); ++i) {
       if (rows.origins[i].kind == Origin::contact) continue;
       for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
         ASSERT_NEAR(rows.jdot_v[r], (plus.g[r] - 2 * rows.g[r] + minus.g[r]) / (eps * eps), 2e-5)
-            << system.describe(rows.origins[i]);
+            << system.describe(rows, i);
       }
     }
   }
@@ -129,12 +130,13 @@ TEST(RigidSystem, AccelerationTermIsTheSecondDerivativeAlongTheMotion) {
 
 TEST(RigidSystem, GeometricStiffnessIsTheDerivativeOfTheReactions) {
   const Model m = menagerie();
-  RigidSystem system(m);
+  const RigidSystem rigid(m);
+  SystemAccess system(rigid);
   std::mt19937 random(9);
   std::normal_distribution<double> normal;
   const State s = random_state(m, random);
   Interactions rows, plus, minus;
-  system.interactions(s, everything(), rows);
+  system.interactions(s, everything(), rows, true);
   Vector lambda(rows.rows());
   for (double& l : lambda) l = normal(random);
   // A contact's rows take the nearest points as fixed: no second derivative to compare.
@@ -142,16 +144,17 @@ TEST(RigidSystem, GeometricStiffnessIsTheDerivativeOfTheReactions) {
     if (rows.origins[i].kind == Origin::contact)
       lambda.segment(rows.J.row_start[i], rows.laws[i].dim).setZero();
   }
-  ForceTangents tangents;
-  system.geometric_stiffness(s, rows, lambda, tangents);
-  Matrix K = Matrix::Zero(m.nv(), m.nv());
-  for (const auto& b : tangents.blocks) K.block<6, 6>(b.row, b.column) += b.stiffness;
+  BlockMatrix stiffness;
+  stiffness.start_assembly(system.layout().v_start, BlockMatrix::Symmetry::general);
+  system.add_geometric_stiffness(s, rows, lambda, 1, stiffness);
+  stiffness.finish_assembly();
+  const Matrix K = to_sparse(stiffness);
   constexpr double eps = 1e-6;
   for (int k = 0; k < m.nv(); ++k) {
     Vector delta = Vector::Zero(m.nv());
     delta[k] = eps;
-    system.interactions(moved(m, s, delta), everything(), plus);
-    system.interactions(moved(m, s, -delta), everything(), minus);
+    system.interactions(moved(m, s, delta), everything(), plus, true);
+    system.interactions(moved(m, s, -delta), everything(), minus, true);
     Vector up = Vector::Zero(m.nv());
     Vector down = Vector::Zero(m.nv());
     transpose_multiply_add(plus.J, lambda, up);
@@ -164,12 +167,14 @@ TEST(RigidSystem, GyroscopicTangentIsTheDerivativeOfItsForce) {
   Model m = empty_model(Vec3::Zero());
   add_rigid(m, "top", Vec3::Zero(), 1, Vec3(1, 2, 2.5).asDiagonal());
   finalize(m);
-  RigidSystem system(m);
+  const RigidSystem rigid(m);
+  SystemAccess system(rigid);
   State s = initial_state(m);
   s.v << 0, 0, 0, 1, -2, 3;
-  ForceTangents tangents;
-  system.tangents(s, Tangent::exact, tangents);
-  ASSERT_EQ(tangents.blocks.size(), 1U);
+  BlockMatrix damping;
+  damping.start_assembly(system.layout().v_start, BlockMatrix::Symmetry::general);
+  system.assemble(s, {.damping = 1}, Tangent::exact, damping);
+  damping.finish_assembly();
   Vector up, down;
   for (int k = 0; k < 6; ++k) {
     State plus = s, minus = s;
@@ -177,7 +182,7 @@ TEST(RigidSystem, GyroscopicTangentIsTheDerivativeOfItsForce) {
     minus.v[k] -= 1e-6;
     system.force(plus, up);
     system.force(minus, down);
-    EXPECT_LT((tangents.blocks[0].damping.col(k) + (up - down) / 2e-6).cwiseAbs().maxCoeff(), 1e-8);
+    EXPECT_LT((damping.block(0).col(k) + (up - down) / 2e-6).cwiseAbs().maxCoeff(), 1e-8);
   }
 }
 
@@ -188,7 +193,8 @@ TEST(RigidSystem, TurningFreelyKeepsTheEnergyAndIsTheMomentToFirstOrder) {
   add_rigid(m, "top", Vec3::Zero(), 1, Vec3(1, 2, 2.5).asDiagonal());
   finalize(m);
   const Mat3 I = m.bodies[1].inertia;
-  RigidSystem system(m);
+  const RigidSystem rigid(m);
+  SystemAccess system(rigid);
   State s = initial_state(m);
   Vector f;
   // Up to many radians in a step.
@@ -198,7 +204,7 @@ TEST(RigidSystem, TurningFreelyKeepsTheEnergyAndIsTheMomentToFirstOrder) {
       system.force(s, f);
       const Vec3 moment = f.tail<3>(), omega = s.v.tail<3>();
       Vector v = s.v;
-      system.turn_freely(s, h, v, f);
+      rigid.turn_freely(s, h, v, f);
       const Vec3 turned = v.tail<3>();
       EXPECT_LT(f.norm(), 1e-14);
       EXPECT_NEAR(turned.dot(I * turned), omega.dot(I * omega), 1e-13 * omega.dot(I * omega));

@@ -152,14 +152,14 @@ struct Dense {
 };
 
 Dense dense_tangents(const Force& force, const Model& model, const State& state, Tangent kind) {
-  ForceTangents t;
-  add_tangents(force, model, state, kind, t);
-  Dense d{Matrix::Zero(model.nv(), model.nv()), Matrix::Zero(model.nv(), model.nv())};
-  for (const ForceTangents::Block& b : t.blocks) {
-    d.stiffness.block<6, 6>(b.row, b.column) += b.stiffness;
-    d.damping.block<6, 6>(b.row, b.column) += b.damping;
-  }
-  return d;
+  const auto tangent = [&](const TangentFactors& factors) {
+    BlockMatrix A;
+    A.start_assembly(model.layout.v_start, BlockMatrix::Symmetry::general);
+    add_tangents(force, model, state, kind, factors, A);
+    A.finish_assembly();
+    return Matrix(to_sparse(A));
+  };
+  return {tangent({.stiffness = 1}), tangent({.damping = 1})};
 }
 
 Dense difference_tangents(const Force& force, const Model& model, const State& state) {
@@ -528,35 +528,6 @@ TEST(Force, UserForceIsAddedAndCountedAsSupply) {
   EXPECT_EQ(force_at(s.model.forces[1], s.model, s.state).norm(), 0);
 }
 
-TEST(Force, TangentsOfAPairOfBodiesAreStoredOnce) {
-  using Mat6 = Eigen::Matrix<double, 6, 6>;
-  ForceTangents t;
-  const ForceTangents::Block* storage = nullptr;
-  const int bodies = 200;
-  for (int round = 0; round < 3; ++round) {
-    t.clear();
-    for (int twice = 0; twice < 2; ++twice) {
-      for (int k = 0; k < bodies; ++k) {
-        for (const int other : {0, k, (7 * k + 3) % bodies}) {
-          t.add(6 * k, 6 * other, Mat6::Identity(), k * Mat6::Identity());
-        }
-      }
-    }
-    std::set<std::pair<int, int>> seen;
-    double stiffness = 0, damping = 0;
-    for (const ForceTangents::Block& b : t.blocks) {
-      EXPECT_TRUE(seen.insert({b.row, b.column}).second);
-      stiffness += b.stiffness(2, 2);
-      damping += b.damping(2, 2);
-    }
-    EXPECT_EQ(stiffness, 2 * 3 * bodies);
-    EXPECT_EQ(damping, 2 * 3 * bodies * (bodies - 1) / 2);
-    if (round > 0) {
-      EXPECT_EQ(t.blocks.data(), storage) << "cleared tangents keep their storage";
-    }
-    storage = t.blocks.data();
-  }
-}
 
 }  // namespace
 }  // namespace urto

@@ -41,7 +41,7 @@ End run(const Scene& scene, double duration, int steps, bool penalty) {
   End end;
   end.missed = simulation.checkpoint().missed;
   end.worst_residual = simulation.checkpoint().worst_residual;
-  if (!penalty) end.coupled = !std::get<BlockMatrix>(simulation.problem().H).is_block_diagonal();
+  if (!penalty) end.coupled = !std::get<BlockMatrix>(simulation.problem()->H).is_block_diagonal();
   const Vector& q = simulation.state().q;
   if (simulation.run_state() != RunState::finished || !q.allFinite()) return end;
   end.places.resize(3 * (q.size() / 7));

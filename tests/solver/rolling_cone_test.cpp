@@ -37,7 +37,7 @@ StepProblem pile() {
   o.duration = 0.02;
   Simulation run(m, o);
   run_to_end(run);
-  return run.problem();
+  return *run.problem();
 }
 
 StepProblem random_problem() {

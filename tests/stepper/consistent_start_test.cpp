@@ -24,7 +24,7 @@ TEST(ConsistentStart, BodiesAreMovedOntoTheirJoints) {
   EXPECT_TRUE(r.redundant.empty());
   EXPECT_GT(r.position_error, 0.01);
   Interactions rows;
-  system.interactions(state, {.equalities_only = true}, rows);
+  SystemAccess(system).interactions(state, {.equalities_only = true}, rows);
   for (const double g : rows.g) EXPECT_NEAR(g, 0, 1e-12);
   Vector u;
   multiply(rows.J, state.v, u);

@@ -166,7 +166,7 @@ TEST(DviContact, HeavyOnLightStackCarriesItsWeight) {
   EXPECT_EQ(run.checkpoint().missed, 0);
   double reaction = 0;
   for (int i = 0; i < run.rows().blocks(); ++i) {
-    const Contact& c = run.system().contacts()[run.rows().origins[i].index];
+    const Contact& c = run.contacts()[run.rows().origins[i].index];
     if (c.body_b == 0) reaction += run.impulses()[run.rows().J.row_start[i]] / o.step;
   }
   EXPECT_NEAR(reaction, 1009 * g, 1e-3);

@@ -144,7 +144,7 @@ TEST(SoftContact, MakesTheForcesOfFourLegsUnique) {
     run_to_end(run);
     ASSERT_EQ(run.rows().blocks(), 4);
     for (int i = 0; i < 4; ++i) {
-      const Vec3& at = run.system().contacts()[run.rows().origins[i].index].point;
+      const Vec3& at = run.contacts()[run.rows().origins[i].index].point;
       // N = W/4 + (P/4)(4 x_P x + 4 y_P y) for legs at ±½.
       const double expected = (10 * g + 60) / 4 + 60 * (0.2 * at[0] + 0.1 * at[1]);
       EXPECT_NEAR(normal_force(run, i), expected, 2e-3) << solver;

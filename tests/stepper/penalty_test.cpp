@@ -5,6 +5,7 @@
 
 #include "stepper/scenes.h"
 #include "urto/error.h"
+#include "urto/mechanics/penalty_system.h"
 
 namespace urto {
 namespace {
@@ -30,13 +31,15 @@ TEST(Penalty, TangentsAreTheDerivativesOfTheForce) {
   const int other = testing::add_ball(m, "other", {0.05, 0.02, 0.29}, 0.1, 1);
   finalize(m);
   RigidSystem rigid(m);
-  PenaltySystem system(rigid, {.stiffness = 1e5, .damping = 0.3, .slip = 0.1});
+  const PenaltySystem penalty(rigid, {.stiffness = 1e5, .damping = 0.3, .slip = 0.1});
+  SystemAccess system(penalty);
   State s = initial_state(m);
   s.v << 0.1, -0.2, 0.05, 1, 2, -1, 0.3, 0.1, -0.2, 0.5, -0.4, 1;
-  ForceTangents t;
-  system.tangents(s, Tangent::exact, t);
-  Matrix D = Matrix::Zero(12, 12);
-  for (const auto& b : t.blocks) D.block<6, 6>(b.row, b.column) += b.damping;
+  BlockMatrix damping;
+  damping.start_assembly(system.layout().v_start, BlockMatrix::Symmetry::general);
+  system.assemble(s, {.damping = 1}, Tangent::exact, damping);
+  damping.finish_assembly();
+  const Matrix D = to_sparse(damping);
   for (int k = 0; k < 12; ++k) {
     Vector high, low;
     State moved = s;

@@ -251,7 +251,7 @@ TEST(SmoothBenchmark, SliderCrankAtSpeedHasThePlaceAndTheTorqueOfItsClosedForm) 
 TEST(SmoothBenchmark, SpringsOfTenToTheTwelveRunAtStepsOfTheSlowMotion) {
   for (const char* name : {"implicit-euler", "linear-implicit-euler", "hht", "generalised-alpha"}) {
     PointSystem system;
-    system.masses = {1};
+    system.add_point(1);
     system.springs.push_back({.a = {}, .b = {.point = 0}, .length = 1, .stiffness = 1e12});
     State start;
     start.q = Vec3(std::sin(0.5), -std::cos(0.5), 0);

@@ -49,8 +49,8 @@ struct Errors {
   double q = 0, v = 0, lambda = 0;
 };
 
-Errors errors_of(System& system, const SmoothRun& run, const SmoothRun& reference) {
-  return {system.difference(run.state.q, reference.state.q).norm(),
+Errors errors_of(const System& system, const SmoothRun& run, const SmoothRun& reference) {
+  return {SystemAccess(system).difference(run.state.q, reference.state.q).norm(),
           (run.state.v - reference.state.v).norm(), (run.lambda - reference.lambda).norm()};
 }
 

@@ -17,8 +17,8 @@ using testing::smooth_options;
 constexpr double h = 0.01;
 
 LinearSystem oscillator(double omega) {
-  return {Matrix::Identity(1, 1), Matrix::Zero(1, 1), omega * omega * Matrix::Identity(1, 1),
-          Vector::Zero(1)};
+  return LinearSystem(Matrix::Identity(1, 1), Matrix::Zero(1, 1),
+                      omega * omega * Matrix::Identity(1, 1), Vector::Zero(1));
 }
 
 double radius_of(const Matrix& A) {
@@ -31,18 +31,19 @@ double measured_radius(const SimulationOptions& options, double frequency) {
   const double stiffness = frequency * frequency / (h * h);
   Matrix A(3, 3);
   for (int k = 0; k < 3; ++k) {
-    const auto stepper = make_smooth_stepper(system, options);
+    const auto stepper = make_stepper(system, options);
     State s;
     s.q = Vector::Constant(1, k == 0 ? 1 : 0);
     s.v = Vector::Constant(1, k == 1 ? 1 / h : 0);
     StepMemory memory;
     memory.h = h;
-    memory.true_acceleration = {-stiffness * s.q[0]};
-    memory.acceleration = {k == 2 ? 1 / (h * h) : 0};
+    memory.arrays.at("true_acceleration") = {-stiffness * s.q[0]};
+    memory.arrays.at("acceleration") = {k == 2 ? 1 / (h * h) : 0};
+    memory.arrays.at("power") = {0, 0};
     // Explicit methods take the acceleration of the state for their own.
     StepReport report;
     stepper->step(s, h, memory, report);
-    A.col(k) << s.q[0], h * s.v[0], h * h * memory.acceleration[0];
+    A.col(k) << s.q[0], h * s.v[0], h * h * memory.arrays.at("acceleration")[0];
   }
   return radius_of(A);
 }
@@ -104,7 +105,7 @@ double two_value_radius(const std::string& name, double frequency) {
   LinearSystem system = oscillator(frequency / h);
   Matrix A(2, 2);
   for (int k = 0; k < 2; ++k) {
-    const auto stepper = make_smooth_stepper(system, smooth_options(name));
+    const auto stepper = make_stepper(system, smooth_options(name));
     State s;
     s.q = Vector::Constant(1, k == 0 ? 1 : 0);
     s.v = Vector::Constant(1, k == 1 ? 1 / h : 0);

@@ -67,11 +67,12 @@ TEST(SmoothPendulum, AnInconsistentStartCostsAnOrder) {
   for (int k = 0; k < 4; ++k) {
     Pendulum p;
     const int steps = 50 << k;
-    const auto stepper = make_smooth_stepper(p.system, smooth_options("generalised-alpha"));
+    const auto stepper = make_stepper(p.system, smooth_options("generalised-alpha"));
     SmoothRun run{.state = p.start, .lambda = {}};
     StepMemory memory;
     memory.h = 1.0 / steps;
-    memory.acceleration = memory.true_acceleration = {0, 0, 0};
+    memory.arrays.at("acceleration") = memory.arrays.at("true_acceleration") = {0, 0, 0};
+    memory.arrays.at("power") = {0, 0};
     memory.lambda = {0};
     StepReport report;
     for (int i = 0; i < steps; ++i) stepper->step(run.state, 1.0 / steps, memory, report);
@@ -207,7 +208,8 @@ TEST(SmoothPendulum, CartInMinimalAndRedundantCoordinatesMovesTheSame) {
   start.q = Eigen::Vector2d(0, 1.2);
   start.v = Vector::Zero(2);
   PointSystem redundant;
-  redundant.masses = {2, 1};
+  redundant.add_point(2);
+  redundant.add_point(1);
   redundant.rods.push_back({.a = {.point = 0}, .b = {.point = 1}});
   redundant.guides.push_back({.point = 0});
   State points;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -26,16 +27,17 @@ inline SimulationOptions smooth_options(const std::string& name) {
 }
 
 /// `steps` equal steps to `end`; `look` sees every state and its multipliers.
-inline SmoothRun run_smooth(System& system, const State& start, const SimulationOptions& options,
+inline SmoothRun run_smooth(const System& system, const State& start, const SimulationOptions& options,
                             double end, int steps,
                             const std::function<void(const State&, const Vector&)>& look = {}) {
-  const std::unique_ptr<Stepper> stepper = make_smooth_stepper(system, options);
+  const std::unique_ptr<Stepper> stepper = make_stepper(system, options);
   SmoothRun run{.state = start, .lambda = {}};
   StepMemory memory;
   StepReport report;
   const double h = end / steps;
   for (int k = 0; k < steps; ++k) {
-    stepper->step(run.state, h, memory, report);
+    const StepOutcome outcome = stepper->step(run.state, h, memory, report);
+    if (outcome.failed()) throw std::runtime_error(outcome.message);
     run.state.t = (k + 1) * h;
     run.lambda = stepper->impulses() / h;
     run.iterations += report.newton_iterations;

@@ -71,7 +71,7 @@ TEST(Standing, ABoxRestsOnFourContactsThatKeepTheirNames) {
   std::vector<std::uint64_t> first;
   while (run.advance()) {
     std::vector<std::uint64_t> names;
-    for (const Contact& c : run.system().contacts()) names.push_back(c.id);
+    for (const Contact& c : run.contacts()) names.push_back(c.id);
     ASSERT_EQ(names.size(), 4U);
     if (first.empty()) first = names;
     ASSERT_EQ(names, first);

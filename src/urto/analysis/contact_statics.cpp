@@ -9,6 +9,7 @@
 
 #include "urto/analysis/reaction_range.h"
 #include "urto/stepper/dvi.h"
+#include "urto/stepper/one_sided.h"
 
 namespace urto {
 namespace {
@@ -30,7 +31,7 @@ SimulationOptions relaxation_options(const StaticsOptions& options) {
 
 class Relaxation {
  public:
-  Relaxation(System& system, State& state, const StaticsOptions& options)
+  Relaxation(const System& system, State& state, const StaticsOptions& options)
       : system_(system),
         state_(state),
         options_(options),
@@ -45,7 +46,7 @@ class Relaxation {
   bool slides_away(double h);
   void finish();
 
-  System& system_;
+  SystemAccess system_;
   State& state_;
   const StaticsOptions& options_;
   DviStepper stepper_;
@@ -60,7 +61,7 @@ class Relaxation {
 
 // How well λ of the step balances the state it began from. From rest the step's a is h times the force, the pull of sticky contacts in it.
 void Relaxation::measure(double h) {
-  const StepProblem& p = stepper_.problem();
+  const StepProblem& p = *stepper_.problem();
   lambda_ = stepper_.impulses() / h;
   reaction_.setZero(system_.nv());
   transpose_multiply_add(p.J, lambda_, reaction_);
@@ -73,7 +74,7 @@ void Relaxation::measure(double h) {
     const Law& law = rows.laws[i];
     const int first = rows.J.row_start[i];
     const double gap = rows.g[first];
-    if (law.kind == LawKind::box || law.on_velocity || std::isfinite(law.stiffness)) continue;
+    if (law.kind == LawKind::box || law.on_velocity || is_soft(law)) continue;
     if (law.kind == LawKind::equality) {
       for (int r = 0; r < law.dim; ++r)
         report_.joint_error = std::max(report_.joint_error, std::abs(rows.g[first + r]));
@@ -111,7 +112,7 @@ bool Relaxation::slides_away(double h) {
     if (way <= options_.largest_slide) continue;
     report_.message = fmt::format(
         "no equilibrium nearby: {} slides, {:.3g} m so far; its friction cannot hold it",
-        system_.describe(rows.origins[i]), way);
+        system_.describe(rows, i), way);
     return true;
   }
   return false;
@@ -121,10 +122,10 @@ void Relaxation::finish() {
   report_.converged = true;
   report_.lambda = lambda_;
   report_.rows = stepper_.rows();
-  for (const RowOrigin& origin : report_.rows.origins)
-    report_.names.push_back(system_.describe(origin));
+  for (int i = 0; i < report_.rows.blocks(); ++i)
+    report_.names.push_back(system_.describe(report_.rows, i));
   if (report_.rows.rows() > options_.largest_checked) return;
-  const ReactionRange range = reaction_range(system_, state_, 10 * options_.gap_tolerance);
+  const ReactionRange range = reaction_range(system_.system(), state_, 10 * options_.gap_tolerance);
   report_.freedom = range.freedom;
   if (range.balanced && range.freedom == 0) report_.unique = true;
   if (range.exact && range.freedom > 0)
@@ -189,19 +190,13 @@ StaticsReport Relaxation::find() {
 
 }  // namespace
 
-bool one_sided_acts(System& system, const State& state) {
-  if (!system.may_be_one_sided()) return false;
+bool one_sided_acts(const System& system, const State& state) {
+  SystemAccess access(system);
   Interactions rows;
-  system.interactions(state, {}, rows);
-  for (int i = 0; i < rows.blocks(); ++i) {
-    const Law& law = rows.laws[i];
-    if (law.kind == LawKind::equality) continue;
-    if (law.kind == LawKind::box || rows.g[rows.J.row_start[i]] <= 0) return true;
-  }
-  return false;
+  return !one_sided_at_work(access, state, rows).empty();
 }
 
-StaticsReport relax_to_contact(System& system, State& state, const StaticsOptions& options) {
+StaticsReport relax_to_contact(const System& system, State& state, const StaticsOptions& options) {
   return Relaxation(system, state, options).find();
 }
 

@@ -13,9 +13,9 @@
 namespace urto {
 
 /// Moves `state`, whose velocity is zero, to an equilibrium.
-StaticsReport relax_to_contact(System& system, State& state, const StaticsOptions& options);
+StaticsReport relax_to_contact(const System& system, State& state, const StaticsOptions& options);
 
 /// Whether a contact, limit or dry friction acts at the state.
-bool one_sided_acts(System& system, const State& state);
+bool one_sided_acts(const System& system, const State& state);
 
 }  // namespace urto

@@ -7,31 +7,20 @@
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 
+#include "urto/error.h"
+#include "urto/mechanics/forward_dynamics.h"
 #include "urto/stepper/one_sided.h"
-#include "urto/stepper/smooth_explicit.h"
 
 namespace urto {
 namespace {
 
 using Triplets = std::vector<Eigen::Triplet<double>>;
 
-// Blocks of a system of few velocities fill the corner of a 6 × 6 block only.
-void add_blocks(const ForceTangents& tangents, int n, Triplets& K, Triplets& D) {
-  for (const ForceTangents::Block& block : tangents.blocks) {
-    for (int c = 0; c < std::min(6, n - block.column); ++c) {
-      for (int r = 0; r < std::min(6, n - block.row); ++r) {
-        K.emplace_back(block.row + r, block.column + c, block.stiffness(r, c));
-        D.emplace_back(block.row + r, block.column + c, block.damping(r, c));
-      }
-    }
-  }
-}
-
 /// Rows of J by whether their block is soft; `factor` of a row is its stiffness, or its damping.
 SparseMatrix soft_part(const Interactions& rows, const SparseMatrix& J, bool damping) {
   Vector factor = Vector::Zero(rows.rows());
   for (int i = 0; i < rows.blocks(); ++i) {
-    if (!std::isfinite(rows.laws[i].stiffness)) continue;
+    if (!is_soft(rows.laws[i])) continue;
     for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r)
       factor[r] = damping ? rows.laws[i].damping : rows.laws[i].stiffness;
   }
@@ -43,7 +32,7 @@ SparseMatrix rigid_part(const Interactions& rows, const SparseMatrix& J) {
   std::vector<int> place(rows.rows(), -1);
   int count = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
-    if (std::isfinite(rows.laws[i].stiffness)) continue;
+    if (is_soft(rows.laws[i])) continue;
     for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) place[r] = count++;
   }
   Triplets kept;
@@ -59,30 +48,30 @@ SparseMatrix rigid_part(const Interactions& rows, const SparseMatrix& J) {
 
 }  // namespace
 
-Linearisation linearise(System& system, const State& state) {
+Linearisation linearise(const System& mechanics, const State& state) {
   Linearisation out;
+  SystemAccess system(mechanics);
   const int n = system.nv();
   State still = state;
   still.v.setZero(n);
-  refuse_one_sided(system, still, "linearisation", out.rows);
-  Vector a;
-  ExplicitStepper dynamics(system, {}, ExplicitKind::euler);
-  dynamics.accelerations(still, a, out.lambda);
-  out.rows = dynamics.rows();
+  refuse_one_sided(mechanics, still, "linearisation");
+  Vector a, rate;
+  if (!ForwardDynamics().solve(system, still, 0, out.rows, rate, a, out.lambda))
+    throw InputError("linearisation", "a singular mass matrix or not a number",
+                     "a mass matrix that is positive definite on the motions the joints allow");
   out.unbalanced = n > 0 ? a.cwiseAbs().maxCoeff() : 0;
   system.force(still, out.force);
-  BlockMatrix M;
-  system.mass(still, M);
-  out.M = to_sparse(M);
-  ForceTangents tangents;
-  system.tangents(still, Tangent::exact, tangents);
-  system.geometric_stiffness(still, out.rows, out.lambda, tangents);
-  Triplets K, D;
-  add_blocks(tangents, n, K, D);
-  out.K.resize(n, n);
-  out.D.resize(n, n);
-  out.K.setFromTriplets(K.begin(), K.end());
-  out.D.setFromTriplets(D.begin(), D.end());
+  const auto matrix = [&](const Coefficients& c, double geometric) {
+    BlockMatrix A;
+    A.start_assembly(system.layout().v_start, BlockMatrix::Symmetry::general);
+    system.assemble(still, c, Tangent::exact, A);
+    if (geometric != 0) system.add_geometric_stiffness(still, out.rows, out.lambda, geometric, A);
+    A.finish_assembly();
+    return to_sparse(A);
+  };
+  out.M = matrix({.mass = 1}, 0);
+  out.K = matrix({.stiffness = 1}, 1);
+  out.D = matrix({.damping = 1}, 0);
   const SparseMatrix J = to_sparse(out.rows.J);
   out.K += soft_part(out.rows, J, false);
   out.D += soft_part(out.rows, J, true);

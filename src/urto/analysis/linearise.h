@@ -17,7 +17,7 @@ struct Linearisation {
 
 /// Velocities are taken as zero. Reactions are those that hold the system at the state. Throws InputError where a contact, limit or
 /// dry friction acts.
-Linearisation linearise(System& system, const State& state);
+Linearisation linearise(const System& system, const State& state);
 
 /// Motions that the rigid rows allow: columns N with J N = 0 and NᵀM N = 1 (dense).
 Matrix allowed_motions(const SparseMatrix& M, const SparseMatrix& J);

@@ -46,16 +46,9 @@ class ConstrainedInverse {
     const SparseMatrix transposed = l_.K.transpose();
     const SparseMatrix H = 0.5 * (l_.K + transposed) - sigma * l_.M;
     lu_.start(n, n + m);
-    const auto add = [&](const SparseMatrix& A, int row) {
-      for (int c = 0; c < A.outerSize(); ++c) {
-        for (SparseMatrix::InnerIterator it(A, c); it; ++it) {
-          lu_.add(row + static_cast<int>(it.row()), c, it.value());
-          if (row > 0) lu_.add(c, row + static_cast<int>(it.row()), it.value());
-        }
-      }
-    };
-    add(H, 0);
-    add(l_.J, n);
+    lu_.add(H, 0, 0);
+    lu_.add(l_.J, n, 0);
+    lu_.add(SparseMatrix(l_.J.transpose()), 0, n);
     for (int r = 0; r < m; ++r) lu_.shift(n + r, -1);
     if (!lu_.factorize())
       throw InputError("modes", "a stiffness that is singular at the shift",

@@ -148,7 +148,8 @@ Matrix acting_rows(const Interactions& rows, double touching, std::vector<bool>&
 
 }  // namespace
 
-ReactionRange reaction_range(System& system, const State& state, double touching) {
+ReactionRange reaction_range(const System& mechanics, const State& state, double touching) {
+  SystemAccess system(mechanics);
   ReactionRange out;
   State still = state;
   still.v.setZero(system.nv());

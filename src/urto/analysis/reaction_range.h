@@ -25,6 +25,6 @@ struct ReactionRange {
 constexpr int largest_freedom = 24;
 
 /// Velocities are taken as zero. Contacts with a gap of at most `touching` [m] act; limits alike; joint friction by its bound.
-ReactionRange reaction_range(System& system, const State& state, double touching = 1e-6);
+ReactionRange reaction_range(const System& system, const State& state, double touching = 1e-6);
 
 }  // namespace urto

@@ -13,6 +13,7 @@
 #include "urto/error.h"
 #include "urto/linalg/saddle_lu.h"
 #include "urto/stepper/one_sided.h"
+#include "urto/stepper/projection.h"
 
 namespace urto {
 namespace {
@@ -23,9 +24,9 @@ double largest(const Vector& v) {
 
 class Equilibrium {
  public:
-  Equilibrium(System& system, State& state, const StaticsOptions& options)
+  Equilibrium(const System& system, State& state, const StaticsOptions& options)
       : system_(system), state_(state), options_(options) {
-    system.mass(state, mass_);
+    system_.mass(state, mass_);
     lambda_.setZero(0);
   }
 
@@ -56,77 +57,57 @@ class Equilibrium {
     transpose_multiply_add(rows_.J, lambda, out);
     return out;
   }
-  static bool soft(const Law& law) { return std::isfinite(law.stiffness); }
   /// A speed motor at rest holds nothing.
   static bool idle(const Law& law) { return law.on_velocity; }
 
+  void assemble_stiffness();
   void add_matrix(double tau, bool stiff = true);
   void solve(double tau);
   void hold();
-  double joint_error() const;
   double residual();
   bool balance();
   double search(const State& from, double before);
   double lowest_stiffness();
   double walk(const State& from);
 
-  System& system_;
+  SystemAccess system_;
   State& state_;
   const StaticsOptions& options_;
-  BlockMatrix mass_;
+  BlockMatrix mass_, stiffness_;
   Interactions rows_;
   Vector force_, lambda_, next_lambda_, step_, rhs_, solution_, held_back_;
-  ForceTangents tangents_;
   SaddleLu factor_;
+  std::vector<SaddleRow> rules_ = {};
   double scale_ = 0;  ///< of forces [N]
   StaticsReport report_;
 };
 
+void Equilibrium::assemble_stiffness() {
+  stiffness_.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);
+  system_.assemble(state_, {.stiffness = 1}, Tangent::exact, stiffness_);
+  system_.add_geometric_stiffness(state_, rows_, lambda_, 1, stiffness_);
+  stiffness_.finish_assembly();
+}
+
 void Equilibrium::add_matrix(double tau, bool stiff) {
   const int n = system_.nv();
   factor_.start(n, n + rows_.rows());
-  for (int k = 0; k < mass_.blocks(); ++k) {
-    const auto block = mass_.block(k);
-    for (int c = 0; c < block.cols(); ++c) {
-      for (int r = 0; r < block.rows(); ++r)
-        factor_.add(mass_.start[k] + r, mass_.start[k] + c, tau * block(r, c));
-    }
-  }
-  tangents_.clear();
+  factor_.add(mass_, tau);
   if (stiff) {
-    system_.tangents(state_, Tangent::exact, tangents_);
-    system_.geometric_stiffness(state_, rows_, lambda_, tangents_);
+    assemble_stiffness();
+    factor_.add(stiffness_);
   }
-  for (const ForceTangents::Block& block : tangents_.blocks) {
-    for (int c = 0; c < std::min(6, n - block.column); ++c) {
-      for (int r = 0; r < std::min(6, n - block.row); ++r)
-        factor_.add(block.row + r, block.column + c, block.stiffness(r, c));
+  rules_.clear();
+  for (const Law& law : rows_.laws) {
+    SaddleRow rule;
+    if (idle(law)) {
+      rule = {.acts = false, .holds = false, .diagonal = 1, .shifted = false};
+    } else if (is_soft(law)) {
+      rule = {.diagonal = -1 / law.stiffness, .shifted = false};
     }
+    rules_.push_back(rule);
   }
-  const BlockRows& J = rows_.J;
-  for (int i = 0; i < J.blocks(); ++i) {
-    const Law& law = rows_.laws[i];
-    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
-      const BlockRows::Entry& entry = J.entries[e];
-      for (int r = 0; r < J.height(i); ++r) {
-        for (int c = 0; c < entry.width; ++c) {
-          const double value = J.values[entry.offset + r * entry.width + c];
-          if (idle(law)) continue;
-          factor_.add(entry.column + c, n + J.row_start[i] + r, value);
-          factor_.add(n + J.row_start[i] + r, entry.column + c, value);
-        }
-      }
-    }
-    for (int row = n + J.row_start[i]; row < n + J.row_start[i + 1]; ++row) {
-      if (idle(law)) {
-        factor_.add(row, row, 1);
-      } else if (soft(law)) {
-        factor_.add(row, row, -1 / law.stiffness);
-      } else {
-        factor_.shift(row, -1);
-      }
-    }
-  }
+  factor_.add_rows(rows_.J, rows_.J, rules_);
 }
 
 // Reactions of the start: those with which it would begin to move.
@@ -136,7 +117,7 @@ void Equilibrium::hold() {
   rhs_.setZero(n + rows_.rows());
   rhs_.head(n) = force_;
   for (int i = 0; i < rows_.blocks(); ++i) {
-    if (!soft(rows_.laws[i])) continue;
+    if (!is_soft(rows_.laws[i])) continue;
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) rhs_[n + r] = -rows_.g[r];
   }
   if (!factor_.factorize())
@@ -157,7 +138,7 @@ void Equilibrium::solve(double tau) {
     const Law& law = rows_.laws[i];
     if (idle(law)) continue;
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
-      rhs_[n + r] = -rows_.g[r] - (soft(law) ? lambda_[r] / law.stiffness : 0);
+      rhs_[n + r] = -rows_.g[r] - (is_soft(law) ? lambda_[r] / law.stiffness : 0);
   }
   if (!factor_.factorize())
     throw InputError("statics", "a singular stiffness",
@@ -165,16 +146,6 @@ void Equilibrium::solve(double tau) {
   factor_.solve(rhs_, solution_);
   step_ = solution_.head(n);
   next_lambda_ = lambda_ - solution_.tail(rows_.rows());
-}
-
-double Equilibrium::joint_error() const {
-  double error = 0;
-  for (int i = 0; i < rows_.blocks(); ++i) {
-    if (soft(rows_.laws[i]) || idle(rows_.laws[i])) continue;
-    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
-      error = std::max(error, std::abs(rows_.g[r]));
-  }
-  return error;
 }
 
 // Of state_ and lambda_, which it measures anew: forces relative to what pulls on the system. Soft rows count by the force they ought to have.
@@ -186,7 +157,7 @@ double Equilibrium::residual() {
   // Springs alone balance to nothing: what pulled at the start stays the measure.
   scale_ = std::max({scale_, largest(force_), largest(reactions)});
   for (int i = 0; i < rows_.blocks(); ++i) {
-    if (!soft(rows_.laws[i])) continue;
+    if (!is_soft(rows_.laws[i])) continue;
     for (int k = rows_.J.row_start[i]; k < rows_.J.row_start[i + 1]; ++k)
       error = std::max(error, std::abs(lambda_[k] + rows_.laws[i].stiffness * rows_.g[k]));
   }
@@ -203,35 +174,28 @@ double Equilibrium::search(const State& from, double before) {
     system_.add_increment(from.q, move, state_.q);
     system_.accept(state_);
     lambda_ = old + part * (next_lambda_ - old);
-    const double after = residual() + joint_error();
+    const double after = residual() + joint_error(rows_);
     if (after < before) return after;
   }
   state_ = from;
   system_.add_increment(from.q, step_, state_.q);
   system_.accept(state_);
   lambda_ = next_lambda_;
-  return residual() + joint_error();
+  return residual() + joint_error(rows_);
 }
 
 // The least eigenvalue of K against M on the allowed motions, at state_ with lambda_.
 double Equilibrium::lowest_stiffness() {
   const int n = system_.nv();
   if (n > options_.largest_checked) return std::numeric_limits<double>::quiet_NaN();
-  tangents_.clear();
-  system_.tangents(state_, Tangent::exact, tangents_);
-  system_.geometric_stiffness(state_, rows_, lambda_, tangents_);
-  Matrix K = Matrix::Zero(n, n);
-  for (const ForceTangents::Block& block : tangents_.blocks) {
-    const int rows = std::min(6, n - block.row);
-    const int columns = std::min(6, n - block.column);
-    K.block(block.row, block.column, rows, columns) += block.stiffness.topLeftCorner(rows, columns);
-  }
+  assemble_stiffness();
+  Matrix K = to_sparse(stiffness_);
   SparseMatrix J = to_sparse(rows_.J);
   for (int i = 0; i < rows_.blocks(); ++i) {
     const Law& law = rows_.laws[i];
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
-      if (!soft(law) && !idle(law)) continue;
-      if (soft(law)) K += law.stiffness * Matrix(J.row(r).transpose() * J.row(r));
+      if (!is_soft(law) && !idle(law)) continue;
+      if (is_soft(law)) K += law.stiffness * Matrix(J.row(r).transpose() * J.row(r));
       J.prune([&](Eigen::Index row, Eigen::Index, double) { return row != r; });
     }
   }
@@ -246,7 +210,7 @@ double Equilibrium::lowest_stiffness() {
 // Along step_, shorter while the joints come apart by more than a tenth of the way: there the linear rows say nothing any more.
 double Equilibrium::walk(const State& from) {
   double leap = largest(step_);
-  const double error = joint_error();
+  const double error = joint_error(rows_);
   if (leap > options_.largest_move) step_ *= options_.largest_move / leap;
   for (int k = 0;; ++k) {
     state_ = from;
@@ -254,15 +218,15 @@ double Equilibrium::walk(const State& from) {
     system_.accept(state_);
     measure();
     leap = largest(step_);
-    if (k == 10 || joint_error() <= std::max(0.1 * leap, error)) break;
+    if (k == 10 || joint_error(rows_) <= std::max(0.1 * leap, error)) break;
     step_ *= 0.5;
   }
   lambda_ = next_lambda_;
-  return residual() + joint_error();
+  return residual() + joint_error(rows_);
 }
 
 bool Equilibrium::balance() {
-  double now = residual() + joint_error();
+  double now = residual() + joint_error(rows_);
   // A body under its own weight would move by τ⁻¹ g in the first step: a tenth of the largest move.
   double heaviest = 0;
   for (int k = 0; k < mass_.blocks(); ++k) {
@@ -273,7 +237,7 @@ bool Equilibrium::balance() {
   double tau = now > 1e-6 ? first : 0;
   for (int k = 0; k < options_.max_iterations; ++k) {
     report_.residual = residual();
-    report_.joint_error = joint_error();
+    report_.joint_error = joint_error(rows_);
     if (report_.residual <= options_.tolerance && report_.joint_error <= 1e-11) {
       report_.lowest = lowest_stiffness();
       report_.converged = true;
@@ -298,7 +262,7 @@ bool Equilibrium::balance() {
       if (!(after < 1e3 * now) && after > 1e-6) tau = first;
       now = after;
     }
-    if (one_sided_acts(system_, state_)) {
+    if (one_sided_acts(system_.system(), state_)) {
       report_.message = "a contact, limit or dry friction in the way";
       return false;
     }
@@ -311,13 +275,12 @@ bool Equilibrium::balance() {
 
 }  // namespace
 
-StaticsReport find_equilibrium(System& system, State& state, const StaticsOptions& options) {
-  Interactions scratch;
+StaticsReport find_equilibrium(const System& system, State& state, const StaticsOptions& options) {
   state.v.setZero(system.nv());
   if (!options.contacts) {
-    refuse_one_sided(system, state, "statics", scratch);
+    refuse_one_sided(system, state, "statics");
     const StaticsReport report = Equilibrium(system, state, options).find();
-    refuse_one_sided(system, state, "statics", scratch);
+    refuse_one_sided(system, state, "statics");
     return report;
   }
   if (!one_sided_acts(system, state)) {
@@ -332,7 +295,7 @@ StaticsReport find_equilibrium(System& system, State& state, const StaticsOption
   return relax_to_contact(system, state, options);
 }
 
-LinearStatics linear_statics(System& system, const State& state) {
+LinearStatics linear_statics(const System& system, const State& state) {
   const Linearisation l = linearise(system, state);
   const int n = static_cast<int>(l.M.rows());
   const Matrix N = allowed_motions(l.M, l.J);
@@ -340,7 +303,7 @@ LinearStatics linear_statics(System& system, const State& state) {
   Vector error(l.J.rows());
   int at = 0;
   for (int i = 0; i < l.rows.blocks(); ++i) {
-    if (std::isfinite(l.rows.laws[i].stiffness)) continue;
+    if (is_soft(l.rows.laws[i])) continue;
     for (int r = l.rows.J.row_start[i]; r < l.rows.J.row_start[i + 1]; ++r)
       error[at++] = l.rows.laws[i].on_velocity ? 0 : -l.rows.g[r];
   }
@@ -349,7 +312,7 @@ LinearStatics linear_statics(System& system, const State& state) {
                                      : Vector(Vector::Zero(n));
   Vector load = l.force;
   for (int i = 0; i < l.rows.blocks(); ++i) {
-    if (!std::isfinite(l.rows.laws[i].stiffness)) continue;
+    if (!is_soft(l.rows.laws[i])) continue;
     Vector pull = Vector::Zero(l.rows.rows());
     for (int r = l.rows.J.row_start[i]; r < l.rows.J.row_start[i + 1]; ++r)
       pull[r] = -l.rows.laws[i].stiffness * l.rows.g[r];
@@ -376,7 +339,7 @@ LinearStatics linear_statics(System& system, const State& state) {
   at = 0;
   for (int i = 0; i < l.rows.blocks(); ++i) {
     for (int r = l.rows.J.row_start[i]; r < l.rows.J.row_start[i + 1]; ++r) {
-      out.lambda[r] = std::isfinite(l.rows.laws[i].stiffness)
+      out.lambda[r] = is_soft(l.rows.laws[i])
                           ? -l.rows.laws[i].stiffness * (l.rows.g[r] + moved[r])
                           : rigid[at++];
     }

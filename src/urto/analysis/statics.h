@@ -56,13 +56,13 @@ struct StaticsReport {
 };
 
 /// Moves `state` to an equilibrium; its velocity becomes zero. With options.contacts off throws InputError where a contact, limit or dry friction acts at the start or the end.
-StaticsReport find_equilibrium(System& system, State& state, const StaticsOptions& options = {});
+StaticsReport find_equilibrium(const System& system, State& state, const StaticsOptions& options = {});
 
 struct LinearStatics {
   Vector displacement;  ///< increments of the configuration
   Vector lambda;        ///< reactions, in the order of the linearisation's rows
 };
 /// The answer of the system linearised at `state`, J x = −g. Throws InputError if it can move without resistance.
-LinearStatics linear_statics(System& system, const State& state);
+LinearStatics linear_statics(const System& system, const State& state);
 
 }  // namespace urto

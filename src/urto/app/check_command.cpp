@@ -17,9 +17,9 @@ constexpr double rounding = 1e-9;  // [m, rad] shapes placed to touch overlap by
 
 std::vector<std::string> overlaps(Simulation& run) {
   Interactions rows;
-  run.system().interactions(run.state(), {.h = run.options().step}, rows);
+  SystemAccess(run.system()).interactions(run.state(), {.h = run.options().step}, rows);
   std::vector<std::string> out;
-  for (const Contact& c : run.system().contacts()) {
+  for (const Contact& c : rows.contacts) {
     if (c.gap >= -rounding) continue;
     const auto& bodies = run.model().bodies;
     out.push_back(fmt::format("'{}' and '{}' overlap by {:.3g} m at ({:.4g}, {:.4g}, {:.4g})",

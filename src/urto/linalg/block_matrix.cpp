@@ -12,6 +12,9 @@ namespace {
 
 using RowMajor36 = Eigen::Matrix<double, 3, 6, Eigen::RowMajor>;
 using RowMajor33 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+// Of a node, with its storage on the stack.
+using NodeMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_entry_width, max_entry_width>;
 
 }  // namespace
 
@@ -227,6 +230,33 @@ void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y) {
 void multiply(const BlockMatrix& H, const Vector& x, Vector& y) {
   y.setZero(H.rows());
   multiply_add(H, x, y);
+}
+
+void multiply_right(BlockMatrix& A, const BlockMatrix& T) {
+  assert(A.symmetry == BlockMatrix::Symmetry::general && T.is_block_diagonal());
+  const auto turn = [&](double* values, int rows, int node) {
+    Eigen::Map<Matrix> block(values, rows, T.size(node));
+    const NodeMatrix product = block.lazyProduct(T.block(node));
+    block = product;
+  };
+  for (int k = 0; k < A.blocks(); ++k) turn(A.values.data() + A.offset[k], A.size(k), k);
+  for (const BlockMatrix::Coupling& c : A.couplings)
+    turn(A.values.data() + c.offset, A.size(c.row), c.column);
+}
+
+void multiply_right(const BlockRows& J, const BlockMatrix& T, BlockRows& out) {
+  out = J;
+  for (int i = 0; i < J.blocks(); ++i) {
+    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = J.entries[e];
+      const int node = static_cast<int>(
+          std::upper_bound(T.start.begin(), T.start.end(), entry.column) - T.start.begin() - 1);
+      using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+      Eigen::Map<RowMajor>(out.values.data() + entry.offset, J.height(i), entry.width) =
+          Eigen::Map<const RowMajor>(J.values.data() + entry.offset, J.height(i), entry.width)
+              .lazyProduct(T.block(node));
+    }
+  }
 }
 
 SparseMatrix to_sparse(const BlockMatrix& H) {

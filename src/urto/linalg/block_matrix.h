@@ -119,6 +119,11 @@ void multiply(const BlockMatrix& H, const Vector& x, Vector& y);      ///< y = H
 void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y);  ///< y += H x
 SparseMatrix to_sparse(const BlockMatrix& H);
 
+/// A ← A T with a block-diagonal T of the same nodes; also while A is being assembled. Nodes of at most max_entry_width.
+void multiply_right(BlockMatrix& A, const BlockMatrix& T);
+/// out = J T, with the pattern of J.
+void multiply_right(const BlockRows& J, const BlockMatrix& T, BlockRows& out);
+
 /// The inverse of the diagonal blocks, of all of H where it is block-diagonal. Throws InputError naming the first block that is not positive definite.
 BlockMatrix inverse(const BlockMatrix& H);
 

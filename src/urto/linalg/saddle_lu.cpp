@@ -21,6 +21,60 @@ void SaddleLu::start(int dofs, int size) {
   if (dense_) A_.setZero(size, size);
 }
 
+void SaddleLu::add(const BlockMatrix& A, double factor) {
+  const auto add_block = [&](const Eigen::Map<const Matrix>& block, int row, int column,
+                             bool transposed) {
+    for (int c = 0; c < block.cols(); ++c) {
+      for (int r = 0; r < block.rows(); ++r) {
+        if (transposed) {
+          add(column + c, row + r, factor * block(r, c));
+        } else {
+          add(row + r, column + c, factor * block(r, c));
+        }
+      }
+    }
+  };
+  for (int k = 0; k < A.blocks(); ++k) add_block(A.block(k), A.start[k], A.start[k], false);
+  for (int k = 0; k < static_cast<int>(A.couplings.size()); ++k) {
+    const int row = A.start[A.couplings[k].row], column = A.start[A.couplings[k].column];
+    add_block(A.coupling(k), row, column, false);
+    if (A.symmetry == BlockMatrix::Symmetry::symmetric)
+      add_block(A.coupling(k), row, column, true);
+  }
+}
+
+void SaddleLu::add(const SparseMatrix& A, int row, int column) {
+  for (int c = 0; c < A.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(A, c); it; ++it)
+      add(row + static_cast<int>(it.row()), column + c, it.value());
+  }
+}
+
+void SaddleLu::add_rows(const BlockRows& upper, const BlockRows& lower,
+                        std::span<const SaddleRow> rules) {
+  for (int i = 0; i < upper.blocks(); ++i) {
+    const SaddleRow& rule = rules[i];
+    for (int e = upper.entry_start[i]; e < upper.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = upper.entries[e];
+      for (int r = 0; r < upper.height(i); ++r) {
+        const int row = dofs_ + upper.row_start[i] + r;
+        for (int c = 0; c < entry.width; ++c) {
+          const int at = entry.offset + r * entry.width + c;
+          if (rule.acts) add(entry.column + c, row, upper.values[at]);
+          if (rule.holds) add(row, entry.column + c, lower.values[at]);
+        }
+      }
+    }
+    for (int row = dofs_ + upper.row_start[i]; row < dofs_ + upper.row_start[i + 1]; ++row) {
+      if (rule.shifted) {
+        shift(row, -1);
+      } else {
+        add(row, row, rule.diagonal);
+      }
+    }
+  }
+}
+
 bool SaddleLu::factorize() {
   return dense_ ? factorize_dense() : factorize_sparse();
 }

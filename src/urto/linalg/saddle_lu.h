@@ -9,14 +9,24 @@
 // refined once on the matrix without shifts.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include <Eigen/LU>
 #include <Eigen/SparseLU>
 
+#include "urto/linalg/block_matrix.h"
 #include "urto/math/types.h"
 
 namespace urto {
+
+/// How the rows of a block enter the matrix.
+struct SaddleRow {
+  bool acts = true;     ///< its multiplier acts on the velocities (above)
+  bool holds = true;    ///< its equation has velocities in it (to the left)
+  double diagonal = 0;  ///< −E, or 1 for a row that is switched off
+  bool shifted = true;  ///< a rigid row, which others may make redundant
+};
 
 class SaddleLu {
  public:
@@ -29,6 +39,12 @@ class SaddleLu {
       triplets_.emplace_back(row, column, value);
     }
   }
+  /// A matrix of the velocities in the corner.
+  void add(const BlockMatrix& A, double factor = 1);
+  /// A sparse matrix with its first entry at (row, column).
+  void add(const SparseMatrix& A, int row, int column);
+  /// Constraint rows behind the velocities: `upper`ᵀ above, `lower` to the left, one rule per block. The two have the same pattern.
+  void add_rows(const BlockRows& upper, const BlockRows& lower, std::span<const SaddleRow> rules);
   /// Marks a constraint row: its shift has the sign of what its diagonal would be after elimination.
   void shift(int row, int sign) { shifts_.push_back({row, sign}); }
   /// False if the matrix has a pivot of zero or is not finite.

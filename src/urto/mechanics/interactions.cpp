@@ -1,5 +1,7 @@
 #include "urto/mechanics/interactions.h"
 
+#include <algorithm>
+
 namespace urto {
 
 void Interactions::clear(int columns) {
@@ -14,6 +16,15 @@ void Interactions::clear(int columns) {
   laws.clear();
   ids.clear();
   origins.clear();
+  contacts.clear();
+  horizon = 0;
+}
+
+void Interactions::clear_numbers() {
+  std::fill(J.values.begin(), J.values.end(), 0.0);
+  std::fill(g.begin(), g.end(), 0.0);
+  std::fill(g_t.begin(), g_t.end(), 0.0);
+  std::fill(jdot_v.begin(), jdot_v.end(), 0.0);
 }
 
 void Interactions::add_block(const Law& law, RowOrigin origin, std::uint64_t id) {

@@ -3,14 +3,18 @@
 //
 //     g(q, t)   rows: joint error, gap (normal row of a contact; its tangential rows are 0)
 //     J         ∂g/∂q in the tangent space, block-sparse;   u = J v + g_t
-//     g_t       ∂g/∂t: motors, and bodies that move as told
+//     g_t       ∂g/∂t: motors, and kinematic bodies
 //     J̇v        = vᵀ K v plus the mixed and second time derivatives, when asked for (smooth steppers)
+//
+// Detection decides once per step which rows there are; measuring puts numbers into them at any state, as often as Newton likes.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "urto/collision/contact.h"
 #include "urto/linalg/block_matrix.h"
 
 namespace urto {
@@ -37,6 +41,21 @@ struct Law {
       false;  ///< penetration is pushed out at the stepper's recovery speed at most (contacts)
 };
 
+/// A spring, and perhaps a damper, stands for the row: λ = −(k g + c ġ).
+inline bool is_soft(const Law& law) {
+  return std::isfinite(law.stiffness);
+}
+
+/// A row that must hold at every position: neither soft nor on velocities.
+inline bool holds_position(const Law& law) {
+  return law.kind == LawKind::equality && !is_soft(law) && !law.on_velocity;
+}
+
+/// True if a contact or limit with this gap, or dry friction, is at work.
+inline bool acts_one_sided(const Law& law, double gap) {
+  return law.kind == LawKind::box || (law.kind != LawKind::equality && gap <= 0);
+}
+
 /// The pull of a contact at a gap [N]. A multiplier of the row is what the surfaces press with besides: the force between them is that less the pull.
 inline double pull(const Law& law, double gap) {
   return gap <= law.cohesion_range ? law.cohesion : 0;
@@ -44,7 +63,7 @@ inline double pull(const Law& law, double gap) {
 
 enum class Origin : std::uint8_t { joint, screw, coupling, motor, limit, friction, contact };
 
-/// Where a row block comes from: `index` into the model's array of that kind, or into the contacts.
+/// Where a row block comes from: `index` into the model's array of that kind, or into the rows' contacts.
 struct RowOrigin {
   Origin kind = Origin::joint;
   int index = 0;
@@ -53,18 +72,23 @@ struct RowOrigin {
 struct Interactions {
   BlockRows J;
   std::vector<double> g, g_t, jdot_v;
-  std::vector<Law> laws;  ///< one a block
-  std::vector<std::uint64_t>
-      ids;  ///< one a block, stable from step to step: multipliers warm-start by it
-  std::vector<RowOrigin> origins;  ///< one a block
+  std::vector<Law> laws;           ///< one per block
+  std::vector<std::uint64_t> ids;  ///< one per block, stable from step to step: multipliers warm-start by it
+  std::vector<RowOrigin> origins;  ///< one per block
+  std::vector<Contact> contacts;   ///< where the contact rows were last measured
+  double horizon = 0;              ///< [s] the step they were detected for: speed motors aim at its end
 
   int blocks() const { return static_cast<int>(laws.size()); }
   int rows() const { return J.rows(); }
   void clear(int columns);
   /// Opens a block; its rows are zero and without entries.
   void add_block(const Law& law, RowOrigin origin, std::uint64_t id);
-  /// Appends an entry of zeros to the last block and returns its values, `law.dim` × width, row-major.
+  /// Appends an entry of zeros to the last block and returns its values, `law.dim` × width, row-major. An entry covers one node.
   double* add_entry(int column, int width);
+  /// Zeros for all that is measured.
+  void clear_numbers();
+  /// Values of the k-th entry of a block.
+  double* entry(int block, int k) { return J.values.data() + J.entries[J.entry_start[block] + k].offset; }
 };
 
 /// Ids of blocks that are not contacts: kind and index packed. Contacts have the top bit set.

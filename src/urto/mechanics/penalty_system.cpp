@@ -4,10 +4,13 @@
 #include <array>
 #include <cmath>
 
+#include "urto/error.h"
+
 namespace urto {
 namespace {
 
-using Mat6 = Eigen::Matrix<double, 6, 6>;
+using NodeMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_entry_width, max_entry_width>;
 using RowMap =
     Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
@@ -27,7 +30,67 @@ Vec3 carried(const Vec3& stretch, const Vec3& from, const Vec3& to, const Vec3& 
   return out - to.dot(out) * to;
 }
 
+constexpr std::string_view friction_array = "friction";
+constexpr int numbers_per_spring = 11;
+
 }  // namespace
+
+struct PenaltySystem::Scratch final : Workspace {
+  std::unique_ptr<Workspace> inner = {};
+  Interactions rows;
+  std::vector<Push> pushes = {};
+  FrictionMemory memory = {};
+  Vector moved;  ///< since the accepted state
+};
+
+PenaltySystem::Scratch& PenaltySystem::scratch(Workspace& work) {
+  return static_cast<Scratch&>(work);
+}
+
+PenaltySystem::PenaltySystem(const System& inner, const PenaltyLaw& law)
+    : inner_(inner), law_(law) {
+  if (remembers() && inner.contact_tracking() == nullptr)
+    throw InputError("penalty contact", "friction with memory around a system that cannot follow contacts",
+                     "a tangential stiffness of zero, or another system");
+}
+
+std::unique_ptr<Workspace> PenaltySystem::make_workspace() const {
+  auto out = std::make_unique<Scratch>();
+  out->inner = inner_.make_workspace();
+  return out;
+}
+
+// (t, number of q, q …, then per spring: two halves of the id, stretch, normal, point).
+void recall_friction(const State& state, FrictionMemory& out) {
+  out.springs.clear();
+  const std::vector<double>* stored = state.memory.find(friction_array);
+  if (stored == nullptr || stored->size() < 2) {
+    out.t = 0;
+    out.q.resize(0);
+    return;
+  }
+  const double* at = stored->data();
+  out.t = at[0];
+  const auto nq = static_cast<Eigen::Index>(at[1]);
+  out.q = Eigen::Map<const Vector>(at + 2, nq);
+  const double* end = stored->data() + stored->size();
+  for (at += 2 + nq; at + numbers_per_spring <= end; at += numbers_per_spring) {
+    const auto high = static_cast<std::uint64_t>(at[0]), low = static_cast<std::uint64_t>(at[1]);
+    out.springs.push_back({(high << 32U) | low, Eigen::Map<const Vec3>(at + 2),
+                           Eigen::Map<const Vec3>(at + 5), Eigen::Map<const Vec3>(at + 8)});
+  }
+}
+
+void remember_friction(const FrictionMemory& memory, State& state) {
+  std::vector<double>& out = state.memory.at(friction_array);
+  out.assign({memory.t, static_cast<double>(memory.q.size())});
+  out.insert(out.end(), memory.q.data(), memory.q.data() + memory.q.size());
+  for (const FrictionMemory::Spring& s : memory.springs) {
+    out.push_back(static_cast<double>(s.id >> 32U));
+    out.push_back(static_cast<double>(s.id & 0xffffffffU));
+    for (const Vec3* v : {&s.stretch, &s.normal, &s.point}) out.insert(out.end(), v->data(), v->data() + 3);
+  }
+}
 
 void PenaltySystem::add_smooth_friction(double friction, const Vec3& normal_rates, Push& p) const {
   const Eigen::Vector2d slip = p.velocity.tail<2>();
@@ -76,15 +139,15 @@ void PenaltySystem::push(double gap, double friction, Push& p) const {
 }
 
 // Without an accepted state before, or without a contact then, there is nothing to remember yet.
-void PenaltySystem::recall_stretch(const State& state, int block, Push& p) const {
-  const FrictionMemory& memory = state.friction;
-  const std::uint64_t id = rows_.ids[block];
+void PenaltySystem::recall_stretch(const State& state, int block, Scratch& s, Push& p) const {
+  const std::vector<FrictionMemory::Spring>& springs = s.memory.springs;
+  const std::uint64_t id = s.rows.ids[block];
   const auto it = std::lower_bound(
-      memory.springs.begin(), memory.springs.end(), id,
-      [](const FrictionMemory::Spring& s, std::uint64_t wanted) { return s.id < wanted; });
-  const bool known = it != memory.springs.end() && it->id == id;
-  const ContactShift shift = inner_.contact_shift(
-      rows_.origins[block], known ? it->point : Vec3(Vec3::Zero()), moved_, memory.t, state.t);
+      springs.begin(), springs.end(), id,
+      [](const FrictionMemory::Spring& spring, std::uint64_t wanted) { return spring.id < wanted; });
+  const bool known = it != springs.end() && it->id == id;
+  const ContactShift shift = inner_.contact_tracking()->contact_shift(
+      state, s.rows, block, known ? it->point : Vec3(Vec3::Zero()), s.moved, s.memory.t, *s.inner);
   p.axes = shift.axes;
   p.point = shift.point;
   if (!known) return;
@@ -93,28 +156,31 @@ void PenaltySystem::recall_stretch(const State& state, int block, Push& p) const
   p.stretch = shift.axes.rightCols<2>().transpose() * stretch;
 }
 
-void PenaltySystem::find_pushes(const State& state) const {
-  inner_.interactions(state, {}, rows_);
-  pushes_.clear();
+void PenaltySystem::find_pushes(const State& state, Scratch& s) const {
+  inner_.detect(state, {}, *s.inner, s.rows);
+  inner_.measure(state, false, *s.inner, s.rows);
+  s.pushes.clear();
   if (remembers()) {
-    if (state.friction.q.size() == inner_.nq()) {
-      moved_ = inner_.difference(state.q, state.friction.q);
+    recall_friction(state, s.memory);
+    if (s.memory.q.size() == inner_.nq()) {
+      difference(layout(), state.q, s.memory.q, s.moved);
     } else {
-      moved_.setZero(inner_.nv());
+      s.moved.setZero(inner_.nv());
     }
   }
-  for (int i = 0; i < rows_.blocks(); ++i) {
-    const Law& law = rows_.laws[i];
-    const int first = rows_.J.row_start[i];
-    if (rows_.origins[i].kind != Origin::contact || !(rows_.g[first] < 0)) continue;
+  const Interactions& rows = s.rows;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const Law& law = rows.laws[i];
+    const int first = rows.J.row_start[i];
+    if (rows.origins[i].kind != Origin::contact || !(rows.g[first] < 0)) continue;
     std::array<double, 6> u{};
-    multiply_add_block(rows_.J, i, state.v.data(), u.data());
+    multiply_add_block(rows.J, i, state.v.data(), u.data());
     Push p;
     p.block = i;
-    for (int r = 0; r < std::min(3, law.dim); ++r) p.velocity[r] = u[r] + rows_.g_t[first + r];
-    if (remembers() && law.dim >= 3) recall_stretch(state, i, p);
-    push(rows_.g[first], law.friction, p);
-    pushes_.push_back(p);
+    for (int r = 0; r < std::min(3, law.dim); ++r) p.velocity[r] = u[r] + rows.g_t[first + r];
+    if (remembers() && law.dim >= 3) recall_stretch(state, i, s, p);
+    push(rows.g[first], law.friction, p);
+    s.pushes.push_back(p);
   }
 }
 
@@ -124,68 +190,85 @@ Eigen::Vector2d PenaltySystem::held_stretch(const Push& p) const {
   return size > p.bound ? Eigen::Vector2d(p.bound / size * p.stretch) : p.stretch;
 }
 
-void PenaltySystem::accept(State& state) const {
-  inner_.accept(state);
+void PenaltySystem::accept(State& state, Workspace& work) const {
+  Scratch& s = scratch(work);
+  inner_.accept(state, *s.inner);
   if (!remembers()) return;
-  find_pushes(state);
-  state.friction.springs.clear();
-  for (const Push& p : pushes_) {
-    if (rows_.laws[p.block].dim < 3) continue;
-    state.friction.springs.push_back(
-        {rows_.ids[p.block], p.axes.rightCols<2>() * held_stretch(p), p.axes.col(0), p.point});
+  find_pushes(state, s);
+  s.memory.springs.clear();
+  for (const Push& p : s.pushes) {
+    if (s.rows.laws[p.block].dim < 3) continue;
+    s.memory.springs.push_back(
+        {s.rows.ids[p.block], p.axes.rightCols<2>() * held_stretch(p), p.axes.col(0), p.point});
   }
-  state.friction.q = state.q;
-  state.friction.t = state.t;
+  s.memory.q = state.q;
+  s.memory.t = state.t;
+  remember_friction(s.memory, state);
 }
 
-void PenaltySystem::force(const State& state, Vector& f) {
-  inner_.force(state, f);
-  find_pushes(state);
-  for (const Push& p : pushes_) {
-    const int height = std::min(3, rows_.J.height(p.block));
-    for (int e = rows_.J.entry_start[p.block]; e < rows_.J.entry_start[p.block + 1]; ++e) {
-      const BlockRows::Entry& entry = rows_.J.entries[e];
+void PenaltySystem::force(const State& state, Workspace& work, Vector& f) const {
+  Scratch& s = scratch(work);
+  inner_.force(state, *s.inner, f);
+  find_pushes(state, s);
+  for (const Push& p : s.pushes) {
+    const int height = std::min(3, s.rows.J.height(p.block));
+    for (int e = s.rows.J.entry_start[p.block]; e < s.rows.J.entry_start[p.block + 1]; ++e) {
+      const BlockRows::Entry& entry = s.rows.J.entries[e];
       f.segment(entry.column, entry.width) +=
-          entry_rows(rows_.J, p.block, e).topRows(height).transpose() * p.force.head(height);
+          entry_rows(s.rows.J, p.block, e).topRows(height).transpose() * p.force.head(height);
     }
   }
 }
 
 // The contact points are taken as fixed to the bodies, as in the rows: −∂f/∂q = −Jᵀ ∂F/∂(g, ξ) J, −∂f/∂v = −Jᵀ ∂F/∂u J.
-void PenaltySystem::tangents(const State& state, Tangent kind, ForceTangents& out) {
-  inner_.tangents(state, kind, out);
-  find_pushes(state);
-  for (const Push& p : pushes_) {
-    const int height = std::min(3, rows_.J.height(p.block));
-    const int begin = rows_.J.entry_start[p.block];
-    const int end = rows_.J.entry_start[p.block + 1];
-    for (int a = begin; a < end; ++a) {
-      for (int b = begin; b < end; ++b) {
-        const auto left = entry_rows(rows_.J, p.block, a).topRows(height).transpose();
-        const auto right = entry_rows(rows_.J, p.block, b).topRows(height);
-        Mat6 K = Mat6::Zero();
-        Mat6 D = Mat6::Zero();
-        K.topLeftCorner(left.rows(), right.cols()) =
-            -left * p.by_place.topLeftCorner(height, height) * right;
-        D.topLeftCorner(left.rows(), right.cols()) =
-            -left * p.by_velocity.topLeftCorner(height, height) * right;
-        out.add(rows_.J.entries[a].column, rows_.J.entries[b].column, K, D);
+void PenaltySystem::assemble(const State& state, const Coefficients& c, Tangent kind,
+                             Workspace& work, BlockMatrix& out) const {
+  Scratch& s = scratch(work);
+  inner_.assemble(state, c, kind, *s.inner, out);
+  if (c.damping == 0 && c.stiffness == 0) return;
+  find_pushes(state, s);
+  const BlockRows& J = s.rows.J;
+  const auto node_of = [&](int column) {
+    const std::vector<int>& start = layout().v_start;
+    return static_cast<int>(std::upper_bound(start.begin(), start.end(), column) - start.begin()) - 1;
+  };
+  for (const Push& p : s.pushes) {
+    const int height = std::min(3, J.height(p.block));
+    const Mat3 F = -(c.stiffness * p.by_place + c.damping * p.by_velocity);
+    for (int a = J.entry_start[p.block]; a < J.entry_start[p.block + 1]; ++a) {
+      for (int b = J.entry_start[p.block]; b < J.entry_start[p.block + 1]; ++b) {
+        const auto left = entry_rows(J, p.block, a).topRows(height).transpose();
+        const auto right = entry_rows(J, p.block, b).topRows(height);
+        const NodeMatrix block = left * F.topLeftCorner(height, height) * right;
+        out.add(node_of(J.entries[a].column), node_of(J.entries[b].column), block);
       }
     }
   }
 }
 
-void PenaltySystem::interactions(const State& state, const InteractionQuery& query,
-                                 Interactions& out) {
-  InteractionQuery equalities = query;
+void PenaltySystem::detect(const State& state, const DetectionQuery& query, Workspace& work,
+                           Interactions& rows) const {
+  DetectionQuery equalities = query;
   equalities.equalities_only = true;
-  inner_.interactions(state, equalities, out);
+  inner_.detect(state, equalities, *scratch(work).inner, rows);
 }
 
-Energies PenaltySystem::energies(const State& state) {
-  Energies e = inner_.energies(state);
-  find_pushes(state);
-  for (const Push& p : pushes_) {
+void PenaltySystem::measure(const State& state, bool accelerations, Workspace& work,
+                            Interactions& rows) const {
+  inner_.measure(state, accelerations, *scratch(work).inner, rows);
+}
+
+void PenaltySystem::add_geometric_stiffness(const State& state, const Interactions& rows,
+                                            const Vector& lambda, double factor, Workspace& work,
+                                            BlockMatrix& out) const {
+  inner_.add_geometric_stiffness(state, rows, lambda, factor, *scratch(work).inner, out);
+}
+
+Energies PenaltySystem::energies(const State& state, Workspace& work) const {
+  Scratch& s = scratch(work);
+  Energies e = inner_.energies(state, *s.inner);
+  find_pushes(state, s);
+  for (const Push& p : s.pushes) {
     const double n = law_.exponent;
     e.potential += law_.stiffness * std::pow(p.depth, n + 1) / (n + 1) +
                    0.5 * p.stiffness * held_stretch(p).squaredNorm();
@@ -193,16 +276,17 @@ Energies PenaltySystem::energies(const State& state) {
   return e;
 }
 
-// What the springs do not give back: damping and friction, both counted as damping; and what bodies that move as told give. A spring at its bound that is drawn
+// What the springs do not give back: damping and friction, both counted as damping; and what kinematic bodies give. A spring at its bound that is drawn
 // further only follows the bound.
-std::array<double, 2> PenaltySystem::powers(const State& state) {
-  std::array<double, 2> out = inner_.powers(state);
-  find_pushes(state);
-  for (const Push& p : pushes_) {
+Powers PenaltySystem::powers(const State& state, Workspace& work) const {
+  Scratch& s = scratch(work);
+  Powers out = inner_.powers(state, *s.inner);
+  find_pushes(state, s);
+  for (const Push& p : s.pushes) {
     const double spring = law_.stiffness * std::pow(p.depth, law_.exponent);
-    out[0] -= p.force.dot(p.velocity) - spring * p.velocity[0];
-    for (int r = 0; r < std::min(3, rows_.laws[p.block].dim); ++r)
-      out[1] -= p.force[r] * rows_.g_t[rows_.J.row_start[p.block] + r];
+    out.dissipated -= p.force.dot(p.velocity) - spring * p.velocity[0];
+    for (int r = 0; r < std::min(3, s.rows.laws[p.block].dim); ++r)
+      out.supplied -= p.force[r] * s.rows.g_t[s.rows.J.row_start[p.block] + r];
     if (p.stiffness == 0) continue;
     const Eigen::Vector2d held = held_stretch(p);
     Eigen::Vector2d rate = p.velocity.tail<2>();
@@ -210,10 +294,10 @@ std::array<double, 2> PenaltySystem::powers(const State& state) {
     const bool slips = p.stiffness * size >= p.bound * (1 - 1e-9);
     if (slips && size > 0 && held.dot(rate) > 0) {
       const Eigen::Vector2d direction = held / size;
-      const double grows = rows_.laws[p.block].friction * p.by_place(0, 0) * p.velocity[0];
+      const double grows = s.rows.laws[p.block].friction * p.by_place(0, 0) * p.velocity[0];
       rate += (grows / p.stiffness - direction.dot(rate)) * direction;
     }
-    out[0] -= p.stiffness * held.dot(rate);
+    out.dissipated -= p.stiffness * held.dot(rate);
   }
   return out;
 }

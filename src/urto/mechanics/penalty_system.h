@@ -5,7 +5,7 @@
 //     F_T = −Π(k_t ξ + c_t u_T),  ‖Π(·)‖ ≤ μ F_N,  ξ̇ = u_T      a spring that slips, ‖k_t ξ‖ ≤ μ F_N
 //
 // of the penetration δ = −g and the slip u_T is added to f (Hunt and Crossley 1975; n = 3/2 is Hertz's law of spheres; Cundall and Strack 1979). Smooth steppers can then be compared with hard
-// contact on the same scene. Smoothed friction creeps: a body on an incline slides at about v_s tan θ/√(μ² − tan² θ). The spring does not: it is kept in State::friction by the contact's id.
+// contact on the same scene. Smoothed friction creeps: a body on an incline slides at about v_s tan θ/√(μ² − tan² θ). The spring does not: it is kept in the state's named array "friction" by the contact's id.
 //
 // A force must be a function of the state: ξ at a state is that of the last accepted one, turned with the contact, and how far the points of the two bodies that met there slid apart since. `accept` cuts what is above the bound off. Copies of a
 // state carry their own springs, so a step that is given up leaves no trace.
@@ -16,36 +16,45 @@
 
 namespace urto {
 
+/// Springs of friction as they were at the accepted state (q, t).
+struct FrictionMemory {
+  struct Spring {
+    std::uint64_t id = 0;                               ///< of the contact
+    Vec3 stretch = Vec3::Zero();                        ///< world, in the tangent plane [m]
+    Vec3 normal = Vec3::UnitZ(), point = Vec3::Zero();  ///< of the contact, world
+  };
+  double t = 0;
+  Vector q = {};
+  std::vector<Spring> springs = {};  ///< sorted by id
+};
+/// From and to the state's named array "friction"; empty where there is none.
+void recall_friction(const State& state, FrictionMemory& out);
+void remember_friction(const FrictionMemory& memory, State& state);
+
 class PenaltySystem final : public System {
  public:
-  /// The inner system must outlive this one.
-  PenaltySystem(System& inner, const PenaltyLaw& law) : inner_(inner), law_(law) {}
+  /// The inner system must outlive this one. Friction with memory needs one that follows its contacts (contact_tracking).
+  PenaltySystem(const System& inner, const PenaltyLaw& law);
 
-  int nq() const override { return inner_.nq(); }
-  int nv() const override { return inner_.nv(); }
-  void add_increment(const Vector& q, const Vector& delta, Vector& out) const override {
-    inner_.add_increment(q, delta, out);
-  }
-  Vector difference(const Vector& to, const Vector& from) const override {
-    return inner_.difference(to, from);
-  }
-  void increment_tangent(const Vector& delta, BlockMatrix& T) const override {
-    inner_.increment_tangent(delta, T);
-  }
-  void mass(const State& state, BlockMatrix& M) const override { inner_.mass(state, M); }
-  void force(const State& state, Vector& f) override;
-  void tangents(const State& state, Tangent kind, ForceTangents& out) override;
+  const Layout& layout() const override { return inner_.layout(); }
+  std::unique_ptr<Workspace> make_workspace() const override;
+  void force(const State& state, Workspace& work, Vector& f) const override;
+  void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+                BlockMatrix& out) const override;
   /// Equalities only.
-  void interactions(const State& state, const InteractionQuery& query, Interactions& out) override;
-  void geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
-                           ForceTangents& out) override {
-    inner_.geometric_stiffness(state, rows, lambda, out);
-  }
+  void detect(const State& state, const DetectionQuery& query, Workspace& work,
+              Interactions& rows) const override;
+  void measure(const State& state, bool accelerations, Workspace& work,
+               Interactions& rows) const override;
+  void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
+                               double factor, Workspace& work, BlockMatrix& out) const override;
   /// Contacts that touch get a spring, others lose theirs.
-  void accept(State& state) const override;
-  Energies energies(const State& state) override;
-  std::array<double, 2> powers(const State& state) override;
-  std::string describe(const RowOrigin& origin) const override { return inner_.describe(origin); }
+  void accept(State& state, Workspace& work) const override;
+  Energies energies(const State& state, Workspace& work) const override;
+  Powers powers(const State& state, Workspace& work) const override;
+  std::string describe(const Interactions& rows, int block) const override {
+    return inner_.describe(rows, block);
+  }
 
  private:
   /// One touching pair: force F on the rows (n, t₁, t₂) and its derivatives.
@@ -64,20 +73,18 @@ class PenaltySystem final : public System {
     Mat3 axes = Mat3::Identity();
     Vec3 point = Vec3::Zero();
   };
+  struct Scratch;  ///< the workspace: that of the inner system, its rows, and the pairs that push
+  static Scratch& scratch(Workspace& work);
   bool remembers() const { return law_.tangential_stiffness > 0; }
-  void find_pushes(const State& state) const;
-  void recall_stretch(const State& state, int block, Push& p) const;
+  void find_pushes(const State& state, Scratch& s) const;
+  void recall_stretch(const State& state, int block, Scratch& s, Push& p) const;
   void push(double gap, double friction, Push& p) const;
   void add_smooth_friction(double friction, const Vec3& normal_rates, Push& p) const;
   void add_spring_friction(double friction, const Vec3& normal_rates, Push& p) const;
   Eigen::Vector2d held_stretch(const Push& p) const;
 
-  System& inner_;
+  const System& inner_;
   PenaltyLaw law_;
-  // Scratch, refilled by every call.
-  mutable Interactions rows_;
-  mutable std::vector<Push> pushes_ = {};
-  mutable Vector moved_;  ///< since the accepted state
 };
 
 }  // namespace urto

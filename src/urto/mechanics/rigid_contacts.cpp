@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "urto/mechanics/rigid_system.h"
+#include "urto/mechanics/rigid_scratch.h"
 
 namespace urto {
 namespace {
@@ -31,17 +31,15 @@ int contact_row(const Law& law, int r) {
 double RigidSystem::gyration_length(const Contact& c) const {
   double translation = 0, rotation = 0;
   for (const int body : {c.body_a, c.body_b}) {
-    const int slot = model_.bodies[body].slot;
-    if (slot < 0) continue;
-    const Mat3 inertia = model_.bodies[body].inertia;
+    if (model_.bodies[body].slot < 0) continue;
     translation += 1 / model_.bodies[body].mass;
-    rotation += inertia.inverse().trace() / 3;
+    rotation += inverse_inertia_[body];
   }
   return rotation > 0 ? std::sqrt(translation / rotation) : 1;
 }
 
 Law RigidSystem::contact_law(const Contact& c, double envelope) const {
-  const Material& m = finder_.materials()[c.material];
+  const Material& m = materials_[c.material];
   Law law{.kind = LawKind::coulomb,
           .dim = 3,
           .friction = m.friction,
@@ -69,17 +67,21 @@ Law RigidSystem::contact_law(const Contact& c, double envelope) const {
 }
 
 // Points fixed in the bodies, not J δ: two bodies that turn as one would drift apart by it, by the difference of chord and tangent in every step.
-ContactShift RigidSystem::contact_shift(const RowOrigin& origin, const Vec3& point,
-                                        const Vector& increment, double from, double to) const {
-  const Contact& c = contacts_[origin.index];
+ContactShift RigidSystem::contact_shift(const State& state, const Interactions& rows, int block,
+                                        const Vec3& point, const Vector& increment, double from,
+                                        Workspace& work) const {
+  Scratch& s = scratch(work);
+  refresh_places(state, s);
+  const Contact& c = rows.contacts[rows.origins[block].index];
   ContactShift out{.axes = contact_frame(c.normal), .point = c.point};
   for (const int body : {c.body_a, c.body_b}) {
     const Body& b = model_.bodies[body];
-    const BodyPlace& now = places_[body];
+    const BodyPlace& now = s.places[body];
     const double sign = body == c.body_a ? 1 : -1;
     if (b.slot >= 0) {
-      const Vec3 moved = increment.segment<3>(6 * b.slot);
-      const Vec3 turned = now.A * increment.segment<3>(6 * b.slot + 3);
+      const int at = model_.layout.v_start[b.slot];
+      const Vec3 moved = increment.segment<3>(at);
+      const Vec3 turned = now.A * increment.segment<3>(at + 3);
       const Vec3 arm = point - (now.x - moved);
       out.slip += sign * (moved + rotate(quaternion_exp(turned), arm) - arm);
       out.turn += 0.5 * turned;
@@ -88,36 +90,46 @@ ContactShift RigidSystem::contact_shift(const RowOrigin& origin, const Vec3& poi
       earlier.t = from;
       const BodyPlace then = place(model_, earlier, body);
       out.slip += sign * (now.x + now.A * (then.A.transpose() * (point - then.x)) - point);
-      out.turn += 0.5 * (to - from) * (now.A * velocities_[body].omega);
+      out.turn += 0.5 * (state.t - from) * (now.A * s.velocities[body].omega);
     }
   }
   return out;
 }
 
-void RigidSystem::add_contacts(const InteractionQuery& query, Interactions& out) const {
-  for (int k = 0; k < static_cast<int>(contacts_.size()); ++k) {
-    const Contact& c = contacts_[k];
-    const Law law = contact_law(c, query.envelope);
-    out.add_block(law, {Origin::contact, k}, c.id);
-    const Mat3 frame = contact_frame(c.normal);
-    const int first = out.J.row_start[out.blocks() - 1];
-    out.g[first] = c.gap;
-    for (int side = 0; side < 2; ++side) {
-      const int body = side == 0 ? c.body_a : c.body_b;
-      const BodyKind kind = model_.bodies[body].kind;
-      if (kind == BodyKind::fixed) continue;
-      const double sign = side == 0 ? 1 : -1;
-      const Rows66 rows = sign * contact_rows(frame, places_[body].A,
-                                              c.point + sign * c.arm - places_[body].x, law.length);
-      double* values = kind == BodyKind::dynamic ? out.add_entry(dof(model_, body), 6) : nullptr;
-      for (int r = 0; r < law.dim; ++r) {
-        const auto row = rows.row(contact_row(law, r));
-        if (values != nullptr) {
-          Eigen::Map<Eigen::Matrix<double, 1, 6>>(values + 6 * r) = row;
-        } else {
-          out.g_t[first + r] +=
-              row.head<3>().dot(velocities_[body].v) + row.tail<3>().dot(velocities_[body].omega);
-        }
+void RigidSystem::detect_contacts(double envelope, Scratch& /*s*/, Interactions& rows) const {
+  for (int k = 0; k < static_cast<int>(rows.contacts.size()); ++k) {
+    const Contact& c = rows.contacts[k];
+    rows.add_block(contact_law(c, envelope), {Origin::contact, k}, c.id);
+    for (const int body : {c.body_a, c.body_b}) {
+      if (const int column = dof(model_, body); column >= 0) rows.add_entry(column, 6);
+    }
+  }
+}
+
+void RigidSystem::measure_contact(const State& /*state*/, int block, bool /*accelerations*/,
+                                  const Scratch& s, Interactions& rows) const {
+  const Contact& c = rows.contacts[rows.origins[block].index];
+  const Law& law = rows.laws[block];
+  const Mat3 frame = contact_frame(c.normal);
+  const int first = rows.J.row_start[block];
+  rows.g[first] = c.gap;
+  int entry = 0;
+  for (int side = 0; side < 2; ++side) {
+    const int body = side == 0 ? c.body_a : c.body_b;
+    const BodyKind kind = model_.bodies[body].kind;
+    if (kind == BodyKind::fixed) continue;
+    const double sign = side == 0 ? 1 : -1;
+    const BodyPlace& at = s.places[body];
+    const Rows66 all =
+        sign * contact_rows(frame, at.A, c.point + sign * c.arm - at.x, law.length);
+    double* values = kind == BodyKind::dynamic ? rows.entry(block, entry++) : nullptr;
+    for (int r = 0; r < law.dim; ++r) {
+      const auto row = all.row(contact_row(law, r));
+      if (values != nullptr) {
+        Eigen::Map<Eigen::Matrix<double, 1, 6>>(values + 6 * r) = row;
+      } else {
+        rows.g_t[first + r] +=
+            row.head<3>().dot(s.velocities[body].v) + row.tail<3>().dot(s.velocities[body].omega);
       }
     }
   }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "urto/mechanics/rigid_scratch.h"
+
 namespace urto {
 namespace {
 
@@ -17,8 +19,8 @@ Row12 stacked(const BodyVelocity& a, const BodyVelocity& b) {
   return v;
 }
 
-// Accelerations of a body that moves as told; zero for the others.
-BodyVelocity told_acceleration(const Body& body, double t) {
+// Accelerations of a kinematic body; zero for the others.
+BodyVelocity kinematic_acceleration(const Body& body, double t) {
   BodyVelocity out;
   if (body.kind != BodyKind::kinematic) return out;
   for (int i = 0; i < 3; ++i) out.v[i] = evaluate(body.motion.position[i], t).acceleration;
@@ -26,12 +28,12 @@ BodyVelocity told_acceleration(const Body& body, double t) {
   return out;
 }
 
-// The values of body `column`'s entry in the last block, made when missing: a coupling meets a body more than once.
-double* entry_at(Interactions& out, int column) {
-  for (int e = out.J.entry_start[out.blocks() - 1]; e < out.J.entry_start[out.blocks()]; ++e) {
-    if (out.J.entries[e].column == column) return out.J.values.data() + out.J.entries[e].offset;
+// The entry of the body at `column` in a block, null when it has none: a coupling meets a body more than once.
+const BlockRows::Entry* find_entry(const BlockRows& J, int block, int column) {
+  for (int e = J.entry_start[block]; e < J.entry_start[block + 1]; ++e) {
+    if (J.entries[e].column == column) return &J.entries[e];
   }
-  return out.add_entry(column, 6);
+  return nullptr;
 }
 
 Law softened(Law law, const Softness& s) {
@@ -60,35 +62,20 @@ Vec3 turned_freely(const Mat3& inertia, const Vec3& omega, double h) {
 
 }  // namespace
 
-RigidSystem::RigidSystem(const Model& model) : model_(model), finder_(model) {
-  for (const int body : model.slot_body) {
-    Mat6 block = Mat6::Zero();
-    block.topLeftCorner<3, 3>().diagonal().setConstant(model.bodies[body].mass);
-    block.bottomRightCorner<3, 3>() = model.bodies[body].inertia;
-    mass_.push_back(block);
-  }
-  for (const Material& m : finder_.materials()) {
+RigidSystem::RigidSystem(const Model& model)
+    : model_(model), materials_(ContactFinder(model).materials()) {
+  for (const Material& m : materials_) {
     if (m.cohesion > 0) longest_pull_ = std::max(longest_pull_, m.cohesion_range);
   }
-  places_.resize(model.bodies.size());
-  velocities_.resize(model.bodies.size());
-}
-
-void RigidSystem::add_increment(const Vector& q, const Vector& delta, Vector& out) const {
-  urto::add_increment(model_, q, delta, out);
-}
-
-Vector RigidSystem::difference(const Vector& to, const Vector& from) const {
-  return urto::difference(model_, to, from);
-}
-
-void RigidSystem::increment_tangent(const Vector& delta, BlockMatrix& T) const {
-  T = mass_;
-  for (int slot = 0; slot < model_.slots; ++slot) {
-    Eigen::Map<Mat6> block(T.values.data() + T.offset[slot]);
-    block.setIdentity();
-    block.bottomRightCorner<3, 3>() = right_jacobian(delta.segment<3>(6 * slot + 3));
+  inverse_inertia_.assign(model.bodies.size(), 0.0);
+  for (const int body : model.slot_body) {
+    const Mat3 inertia = model.bodies[body].inertia;
+    inverse_inertia_[body] = inertia.inverse().trace() / 3;
   }
+}
+
+std::unique_ptr<Workspace> RigidSystem::make_workspace() const {
+  return std::make_unique<Scratch>(model_);
 }
 
 bool RigidSystem::may_be_one_sided() const {
@@ -100,27 +87,23 @@ bool RigidSystem::may_be_one_sided() const {
          });
 }
 
-void RigidSystem::mass(const State&, BlockMatrix& M) const {
-  M = mass_;  // constant: inertia is in body axes
-}
-
-void RigidSystem::force(const State& state, Vector& f) {
+void RigidSystem::force(const State& state, Workspace& work, Vector& f) const {
   f.setZero(nv());
   for (int slot = 0; slot < model_.slots; ++slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
-    f.segment<3>(6 * slot) = body.mass * model_.gravity;
+    const int at = model_.layout.v_start[slot];
+    f.segment<3>(at) = body.mass * model_.gravity;
     if (!body.gyroscopic) continue;
-    const Vec3 omega = state.v.segment<3>(6 * slot + 3);
-    f.segment<3>(6 * slot + 3) = -omega.cross(body.inertia * omega);
+    const Vec3 omega = state.v.segment<3>(at + 3);
+    f.segment<3>(at + 3) = -omega.cross(body.inertia * omega);
   }
   for (const Force& force : model_.forces) add_force(force, model_, state, f);
-  bool placed = false;
   for (const Motor& motor : model_.motors) {
     if (motor.mode != MotorMode::force) continue;
-    if (!placed) refresh_places(state);
-    placed = true;
+    refresh_places(state, scratch(work));
     const RowTerm t = term(motor.on);
-    const Row12 J = evaluate(motor.value, state.t).value * evaluate_term(t, state).J;
+    const Row12 J =
+        evaluate(motor.value, state.t).value * evaluate_term(t, state, scratch(work)).J;
     const int a = dof(model_, model_.markers[t.marker_a].body);
     const int b = dof(model_, model_.markers[t.marker_b].body);
     if (a >= 0) f.segment<6>(a) += J.head<6>();
@@ -131,33 +114,32 @@ void RigidSystem::force(const State& state, Vector& f) {
 void RigidSystem::turn_freely(const State& state, double h, Vector& v, Vector& f) const {
   for (int slot = 0; slot < model_.slots; ++slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
-    const Vec3 omega = state.v.segment<3>(6 * slot + 3);
+    const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
     const Vec3 moment = omega.cross(body.inertia * omega);
     if (!body.gyroscopic || moment.isZero(0)) continue;
-    v.segment<3>(6 * slot + 3) = turned_freely(body.inertia, omega, h);
-    f.segment<3>(6 * slot + 3) += moment;
+    v.segment<3>(model_.layout.v_start[slot] + 3) = turned_freely(body.inertia, omega, h);
+    f.segment<3>(model_.layout.v_start[slot] + 3) += moment;
   }
 }
 
-void RigidSystem::tangents(const State& state, Tangent kind, ForceTangents& out) {
-  out.clear();
-  for (const Force& force : model_.forces) add_tangents(force, model_, state, kind, out);
-  if (kind != Tangent::exact) return;
+void RigidSystem::assemble(const State& state, const Coefficients& c, Tangent kind,
+                           Workspace& /*work*/, BlockMatrix& out) const {
   for (int slot = 0; slot < model_.slots; ++slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
-    if (!body.gyroscopic) continue;
-    const Vec3 omega = state.v.segment<3>(6 * slot + 3);
+    if (c.mass != 0) {  // inertia is in body axes: constant
+      auto block = out.block(slot);
+      block.topLeftCorner<3, 3>().diagonal().array() += c.mass * body.mass;
+      block.bottomRightCorner<3, 3>() += c.mass * body.inertia;
+    }
+    if (kind != Tangent::exact || c.damping == 0 || !body.gyroscopic) continue;
+    const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
+    if (omega.isZero(0)) continue;
     Mat6 damping = Mat6::Zero();  // recipe 003 §5.11
     damping.bottomRightCorner<3, 3>() = skew(omega) * body.inertia - skew(body.inertia * omega);
-    out.add(6 * slot, 6 * slot, Mat6::Zero(), damping);
+    out.add(slot, slot, damping, c.damping);
   }
-}
-
-void RigidSystem::refresh_places(const State& state) {
-  for (int k = 0; k < static_cast<int>(model_.bodies.size()); ++k) {
-    places_[k] = place(model_, state, k);
-    velocities_[k] = velocity(model_, state, k);
-  }
+  for (const Force& force : model_.forces)
+    add_tangents(force, model_, state, kind, {c.damping, c.stiffness}, out);
 }
 
 RowTerm RigidSystem::term(const CoordinateRef& c, double factor) const {
@@ -169,75 +151,181 @@ RowTerm RigidSystem::term(const CoordinateRef& c, double factor) const {
           .angle_slot = angle_slot(model_, c)};
 }
 
-RowTerm RigidSystem::held_term(const Joint& joint, const Measure& measure) const {
-  return {.marker_a = joint.marker_a, .marker_b = joint.marker_b, .measure = measure};
-}
-
-MeasureValue RigidSystem::evaluate_term(const RowTerm& t, const State& state) const {
+MeasureValue RigidSystem::evaluate_term(const RowTerm& t, const State& state,
+                                        const Scratch& s) const {
   const Marker& a = model_.markers[t.marker_a];
   const Marker& b = model_.markers[t.marker_b];
-  MeasureValue m = evaluate(t.measure, places_[a.body], a.frame, places_[b.body], b.frame);
-  if (t.angle_slot >= 0) m.value = continued_angle(m.value, state.angles[t.angle_slot]);
+  MeasureValue m = evaluate(t.measure, s.places[a.body], a.frame, s.places[b.body], b.frame);
+  if (t.angle_slot >= 0) m.value = continued_angle(m.value, angles(state)[t.angle_slot]);
   return m;
 }
 
-void RigidSystem::add_term(const RowTerm& t, const State& state, int row, bool accelerations,
-                           Interactions& out) const {
-  const MeasureValue m = evaluate_term(t, state);
-  const Marker& a = model_.markers[t.marker_a];
-  const Marker& b = model_.markers[t.marker_b];
-  const int at = out.J.row_start[out.blocks() - 1] + row;
-  out.g[at] += t.factor * m.value;
-  const int dof_a = dof(model_, a.body);
-  const int dof_b = dof(model_, b.body);
-  if (dof_a >= 0) {
-    Eigen::Map<Eigen::Matrix<double, 6, 1>>(entry_at(out, dof_a) + 6 * row) +=
-        t.factor * m.J.head<6>();
+// The terms of all its rows decide which bodies a block touches, in the order in which they come.
+void RigidSystem::add_block(const Law& law, RowOrigin origin, std::uint64_t id, Scratch& s,
+                            Interactions& rows) const {
+  rows.add_block(law, origin, id);
+  for (int row = 0; row < law.dim; ++row) {
+    row_terms(origin, id, row, s.terms);
+    for (const RowTerm& t : s.terms) {
+      for (const int marker : {t.marker_a, t.marker_b}) {
+        const int column = dof(model_, model_.markers[marker].body);
+        if (column >= 0 && find_entry(rows.J, rows.blocks() - 1, column) == nullptr)
+          rows.add_entry(column, 6);
+      }
+    }
+    if (origin.kind == Origin::joint) break;  // its rows are all between the same two bodies
   }
-  if (dof_b >= 0) {
-    Eigen::Map<Eigen::Matrix<double, 6, 1>>(entry_at(out, dof_b) + 6 * row) +=
-        t.factor * m.J.tail<6>();
-  }
-  if (model_.bodies[a.body].kind == BodyKind::kinematic) {
-    out.g_t[at] += t.factor * (m.J.segment<3>(0).dot(velocities_[a.body].v) +
-                               m.J.segment<3>(3).dot(velocities_[a.body].omega));
-  }
-  if (model_.bodies[b.body].kind == BodyKind::kinematic) {
-    out.g_t[at] += t.factor * (m.J.segment<3>(6).dot(velocities_[b.body].v) +
-                               m.J.segment<3>(9).dot(velocities_[b.body].omega));
-  }
-  if (!accelerations) return;
-  const Row12 v = stacked(velocities_[a.body], velocities_[b.body]);
-  const Mat12 K = second_derivative(t.measure, places_[a.body], a.frame, places_[b.body], b.frame);
-  const Row12 told = stacked(told_acceleration(model_.bodies[a.body], state.t),
-                             told_acceleration(model_.bodies[b.body], state.t));
-  out.jdot_v[at] += t.factor * (v.dot(K * v) + m.J.dot(told));
 }
 
-// g ← g − target(t) in the last block's only row.
-void RigidSystem::add_target(const Function& target, const State& state, Interactions& out) const {
-  const FunctionValue f = evaluate(target, state.t);
-  out.g.back() -= f.value;
-  out.g_t.back() -= f.rate;
-  out.jdot_v.back() -= f.acceleration;
-}
-
-void RigidSystem::add_joints(const State& state, const InteractionQuery& query,
-                             Interactions& out) const {
+void RigidSystem::detect(const State& state, const DetectionQuery& query, Workspace& work,
+                         Interactions& rows) const {
+  Scratch& s = scratch(work);
+  rows.clear(nv());
+  rows.horizon = query.h;
   for (int k = 0; k < static_cast<int>(model_.joints.size()); ++k) {
     const Joint& joint = model_.joints[k];
-    const auto held = held_measures(joint.kind);
-    if (!held.empty()) {
-      const Law law{.kind = LawKind::equality, .dim = static_cast<int>(held.size())};
-      out.add_block(softened(law, joint.softness), {Origin::joint, k}, row_id(Origin::joint, k));
-      for (int row = 0; row < law.dim; ++row)
-        add_term(held_term(joint, held[row]), state, row, query.accelerations, out);
-      if (joint.kind == JointKind::distance) out.g.back() -= joint.length;
-    }
-    if (joint.kind != JointKind::screw) continue;
-    out.add_block(softened({}, joint.softness), {Origin::screw, k}, row_id(Origin::screw, k));
-    for (const RowTerm& t : screw_terms(k)) add_term(t, state, 0, query.accelerations, out);
+    const Law law{.dim = static_cast<int>(held_measures(joint.kind).size())};
+    if (law.dim > 0)
+      add_block(softened(law, joint.softness), {Origin::joint, k}, row_id(Origin::joint, k), s, rows);
+    if (joint.kind == JointKind::screw)
+      add_block(softened({}, joint.softness), {Origin::screw, k}, row_id(Origin::screw, k), s, rows);
   }
+  for (int k = 0; k < static_cast<int>(model_.couplings.size()); ++k) {
+    add_block(softened({}, model_.couplings[k].softness), {Origin::coupling, k},
+              row_id(Origin::coupling, k), s, rows);
+  }
+  detect_motors(query, s, rows);
+  if (query.equalities_only) return;
+  detect_limits(state, query, s, rows);
+  for (int k = 0; k < static_cast<int>(model_.frictions.size()); ++k) {
+    const double bound = model_.frictions[k].bound;
+    const Law law{.kind = LawKind::box, .lower = -bound, .upper = bound, .on_velocity = true};
+    add_block(law, {Origin::friction, k}, row_id(Origin::friction, k), s, rows);
+  }
+  // What pulls from farther than the envelope must be seen from there.
+  s.finder.find(state, std::max(query.envelope, longest_pull_), query.h, rows.contacts);
+  detect_contacts(query.envelope, s, rows);
+}
+
+void RigidSystem::detect_motors(const DetectionQuery& query, Scratch& s,
+                                Interactions& rows) const {
+  for (int k = 0; k < static_cast<int>(model_.motors.size()); ++k) {
+    const Motor& m = model_.motors[k];
+    if (m.mode == MotorMode::force) continue;
+    Law law = softened({}, m.softness);
+    if (m.mode == MotorMode::speed) {
+      const bool bounded = std::isfinite(m.max_force);
+      if (query.equalities_only && !(query.velocity_equalities && !bounded)) continue;
+      law = {.on_velocity = true};
+      if (bounded)
+        law = {.kind = LawKind::box, .lower = -m.max_force, .upper = m.max_force, .on_velocity = true};
+    }
+    add_block(law, {Origin::motor, k}, row_id(Origin::motor, k), s, rows);
+  }
+}
+
+void RigidSystem::detect_limits(const State& state, const DetectionQuery& query, Scratch& s,
+                                Interactions& rows) const {
+  for (int k = 0; k < static_cast<int>(model_.limits.size()); ++k) {
+    refresh_places(state, s);
+    const Limit& l = model_.limits[k];
+    const RowTerm t = term(l.on);
+    const MeasureValue m = evaluate_term(t, state, s);
+    const double rate = m.J.dot(stacked(s.velocities[model_.markers[t.marker_a].body],
+                                        s.velocities[model_.markers[t.marker_b].body]));
+    const double reach = query.envelope + 2 * query.h * std::abs(rate);
+    for (int side = 0; side < 2; ++side) {
+      const double gap = side == 0 ? m.value - l.lower : l.upper - m.value;
+      if (!(gap <= reach)) continue;
+      const Law law{.kind = LawKind::unilateral, .restitution = l.restitution};
+      add_block(softened(law, l.softness), {Origin::limit, k}, row_id(Origin::limit, k, side), s,
+                rows);
+    }
+  }
+}
+
+void RigidSystem::measure(const State& state, bool accelerations, Workspace& work,
+                          Interactions& rows) const {
+  Scratch& s = scratch(work);
+  refresh_places(state, s);
+  rows.clear_numbers();
+  for (int i = 0; i < rows.blocks(); ++i) measure_block(state, i, accelerations, s, rows);
+}
+
+void RigidSystem::measure_block(const State& state, int block, bool accelerations, Scratch& s,
+                                Interactions& rows) const {
+  const RowOrigin origin = rows.origins[block];
+  if (origin.kind == Origin::contact) return measure_contact(state, block, accelerations, s, rows);
+  for (int row = 0; row < rows.laws[block].dim; ++row) {
+    row_terms(origin, rows.ids[block], row, s.terms);
+    for (const RowTerm& t : s.terms) measure_term(t, state, block, row, accelerations, s, rows);
+  }
+  const int last = rows.J.row_start[block + 1] - 1;
+  const auto subtract = [&](const FunctionValue& target) {
+    rows.g[last] -= target.value;
+    rows.g_t[last] -= target.rate;
+    rows.jdot_v[last] -= target.acceleration;
+  };
+  switch (origin.kind) {
+    case Origin::joint:
+      if (model_.joints[origin.index].kind == JointKind::distance)
+        rows.g[last] -= model_.joints[origin.index].length;
+      break;
+    case Origin::coupling:
+      subtract(evaluate(model_.couplings[origin.index].target, state.t));
+      break;
+    case Origin::motor: {
+      const Motor& m = model_.motors[origin.index];
+      if (m.mode == MotorMode::position) {
+        subtract(evaluate(m.value, state.t));
+      } else {
+        // The speed wanted is the one at the end of the step.
+        const FunctionValue speed = evaluate(m.value, state.t + rows.horizon);
+        rows.g[last] = 0;
+        rows.g_t[last] -= speed.value;
+        rows.jdot_v[last] -= speed.rate;
+      }
+      break;
+    }
+    case Origin::limit: {
+      // The row measures ± the coordinate; its gap is the distance to the limit of that side.
+      const Limit& l = model_.limits[origin.index];
+      rows.g[last] = (rows.ids[block] & 1) == 0 ? rows.g[last] - l.lower : l.upper + rows.g[last];
+      break;
+    }
+    case Origin::friction:
+      rows.g[last] = 0;
+      break;
+    default:
+      break;
+  }
+}
+
+void RigidSystem::measure_term(const RowTerm& t, const State& state, int block, int row,
+                               bool accelerations, const Scratch& s, Interactions& rows) const {
+  const MeasureValue m = evaluate_term(t, state, s);
+  const Marker& a = model_.markers[t.marker_a];
+  const Marker& b = model_.markers[t.marker_b];
+  const int at = rows.J.row_start[block] + row;
+  rows.g[at] += t.factor * m.value;
+  for (int side = 0; side < 2; ++side) {
+    const int body = side == 0 ? a.body : b.body;
+    const auto gradient = m.J.segment<6>(6 * side);
+    if (const int column = dof(model_, body); column >= 0) {
+      double* values = rows.J.values.data() + find_entry(rows.J, block, column)->offset;
+      Eigen::Map<Eigen::Matrix<double, 6, 1>>(values + 6 * row) += t.factor * gradient;
+    }
+    if (model_.bodies[body].kind == BodyKind::kinematic) {
+      rows.g_t[at] += t.factor * (gradient.head<3>().dot(s.velocities[body].v) +
+                                  gradient.tail<3>().dot(s.velocities[body].omega));
+    }
+  }
+  if (!accelerations) return;
+  const Row12 v = stacked(s.velocities[a.body], s.velocities[b.body]);
+  const Mat12 K = second_derivative(t.measure, s.places[a.body], a.frame, s.places[b.body], b.frame);
+  const Row12 driven = stacked(kinematic_acceleration(model_.bodies[a.body], state.t),
+                               kinematic_acceleration(model_.bodies[b.body], state.t));
+  rows.jdot_v[at] += t.factor * (v.dot(K * v) + m.J.dot(driven));
 }
 
 // displacement − pitch · angle / 2π.
@@ -253,7 +341,9 @@ void RigidSystem::row_terms(const RowOrigin& origin, std::uint64_t id, int row,
   switch (origin.kind) {
     case Origin::joint: {
       const Joint& joint = model_.joints[origin.index];
-      out.push_back(held_term(joint, held_measures(joint.kind)[row]));
+      out.push_back({.marker_a = joint.marker_a,
+                     .marker_b = joint.marker_b,
+                     .measure = held_measures(joint.kind)[row]});
       break;
     }
     case Origin::screw:
@@ -279,110 +369,25 @@ void RigidSystem::row_terms(const RowOrigin& origin, std::uint64_t id, int row,
   }
 }
 
-void RigidSystem::add_couplings(const State& state, const InteractionQuery& query,
-                                Interactions& out) const {
-  for (int k = 0; k < static_cast<int>(model_.couplings.size()); ++k) {
-    const Coupling& c = model_.couplings[k];
-    out.add_block(softened({}, c.softness), {Origin::coupling, k}, row_id(Origin::coupling, k));
-    for (std::size_t i = 0; i < c.factors.size(); ++i) {
-      add_term(term(c.coordinates[i], c.factors[i]), state, 0, query.accelerations, out);
-    }
-    add_target(c.target, state, out);
-  }
-}
-
-void RigidSystem::add_motors(const State& state, const InteractionQuery& query,
-                             Interactions& out) const {
-  for (int k = 0; k < static_cast<int>(model_.motors.size()); ++k) {
-    const Motor& m = model_.motors[k];
-    if (m.mode == MotorMode::force) continue;
-    if (m.mode == MotorMode::position) {
-      out.add_block(softened({}, m.softness), {Origin::motor, k}, row_id(Origin::motor, k));
-      add_term(term(m.on), state, 0, query.accelerations, out);
-      add_target(m.value, state, out);
-      continue;
-    }
-    if (query.equalities_only && !(query.velocity_equalities && !std::isfinite(m.max_force)))
-      continue;
-    Law law{.on_velocity = true};
-    if (std::isfinite(m.max_force)) {
-      law = {
-          .kind = LawKind::box, .lower = -m.max_force, .upper = m.max_force, .on_velocity = true};
-    }
-    out.add_block(law, {Origin::motor, k}, row_id(Origin::motor, k));
-    add_term(term(m.on), state, 0, query.accelerations, out);
-    // The speed wanted is the one at the end of the step.
-    const FunctionValue speed = evaluate(m.value, state.t + query.h);
-    out.g.back() = 0;
-    out.g_t.back() -= speed.value;
-    out.jdot_v.back() -= speed.rate;
-  }
-}
-
-void RigidSystem::add_limits(const State& state, const InteractionQuery& query,
-                             Interactions& out) const {
-  for (int k = 0; k < static_cast<int>(model_.limits.size()); ++k) {
-    const Limit& l = model_.limits[k];
-    const RowTerm t = term(l.on);
-    const MeasureValue m = evaluate_term(t, state);
-    const int a = model_.markers[t.marker_a].body;
-    const int b = model_.markers[t.marker_b].body;
-    const double rate = m.J.dot(stacked(velocities_[a], velocities_[b]));
-    const double reach = query.envelope + 2 * query.h * std::abs(rate);
-    for (int side = 0; side < 2; ++side) {
-      const double gap = side == 0 ? m.value - l.lower : l.upper - m.value;
-      if (!(gap <= reach)) continue;
-      const Law law{.kind = LawKind::unilateral, .restitution = l.restitution};
-      out.add_block(softened(law, l.softness), {Origin::limit, k}, row_id(Origin::limit, k, side));
-      add_term(term(l.on, side == 0 ? 1 : -1), state, 0, query.accelerations, out);
-      out.g.back() = gap;
-    }
-  }
-}
-
-void RigidSystem::add_frictions(const State& state, const InteractionQuery& query,
-                                Interactions& out) const {
-  for (int k = 0; k < static_cast<int>(model_.frictions.size()); ++k) {
-    const JointFriction& f = model_.frictions[k];
-    const Law law{.kind = LawKind::box, .lower = -f.bound, .upper = f.bound, .on_velocity = true};
-    out.add_block(law, {Origin::friction, k}, row_id(Origin::friction, k));
-    add_term(term(f.on), state, 0, query.accelerations, out);
-    out.g.back() = 0;
-  }
-}
-
-void RigidSystem::interactions(const State& state, const InteractionQuery& query,
-                               Interactions& out) {
-  out.clear(nv());
-  refresh_places(state);
-  add_joints(state, query, out);
-  add_couplings(state, query, out);
-  add_motors(state, query, out);
-  if (query.equalities_only) return;  // the contacts stay those of the last full query
-  add_limits(state, query, out);
-  add_frictions(state, query, out);
-  // What pulls from farther than the envelope must be seen from there.
-  finder_.find(state, std::max(query.envelope, longest_pull_), query.h, contacts_);
-  add_contacts(query, out);
-}
-
-void RigidSystem::geometric_stiffness(const State& state, const Interactions& rows,
-                                      const Vector& lambda, ForceTangents& out) {
-  refresh_places(state);
+void RigidSystem::add_geometric_stiffness(const State& state, const Interactions& rows,
+                                          const Vector& lambda, double factor, Workspace& work,
+                                          BlockMatrix& out) const {
+  Scratch& scr = scratch(work);
+  refresh_places(state, scr);
   for (int i = 0; i < rows.blocks(); ++i) {
     for (int r = 0; r < rows.laws[i].dim; ++r) {
-      row_terms(rows.origins[i], rows.ids[i], r, terms_);
-      for (const RowTerm& t : terms_) {
+      row_terms(rows.origins[i], rows.ids[i], r, scr.terms);
+      for (const RowTerm& t : scr.terms) {
         const Marker& a = model_.markers[t.marker_a];
         const Marker& b = model_.markers[t.marker_b];
         const Mat12 K =
-            -lambda[rows.J.row_start[i] + r] * t.factor *
-            second_derivative(t.measure, places_[a.body], a.frame, places_[b.body], b.frame);
-        const std::array<int, 2> dofs{dof(model_, a.body), dof(model_, b.body)};
+            -factor * lambda[rows.J.row_start[i] + r] * t.factor *
+            second_derivative(t.measure, scr.places[a.body], a.frame, scr.places[b.body], b.frame);
+        const std::array<int, 2> nodes{model_.bodies[a.body].slot, model_.bodies[b.body].slot};
         for (int p = 0; p < 2; ++p) {
-          for (int s = 0; s < 2; ++s) {
-            if (dofs[p] < 0 || dofs[s] < 0) continue;
-            out.add(dofs[p], dofs[s], K.block<6, 6>(6 * p, 6 * s), Mat6::Zero());
+          for (int q = 0; q < 2; ++q) {
+            if (nodes[p] >= 0 && nodes[q] >= 0)
+              out.add(nodes[p], nodes[q], K.block<6, 6>(6 * p, 6 * q));
           }
         }
       }
@@ -390,33 +395,34 @@ void RigidSystem::geometric_stiffness(const State& state, const Interactions& ro
   }
 }
 
-Energies RigidSystem::energies(const State& state) {
+Energies RigidSystem::energies(const State& state, Workspace& /*work*/) const {
   Energies e;
   for (int slot = 0; slot < model_.slots; ++slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
-    const Vec3 omega = state.v.segment<3>(6 * slot + 3);
-    e.kinetic += 0.5 * (body.mass * state.v.segment<3>(6 * slot).squaredNorm() +
+    const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
+    e.kinetic += 0.5 * (body.mass * state.v.segment<3>(model_.layout.v_start[slot]).squaredNorm() +
                         omega.dot(body.inertia * omega));
-    e.potential -= body.mass * model_.gravity.dot(state.q.segment<3>(7 * slot));
+    e.potential -= body.mass * model_.gravity.dot(state.q.segment<3>(model_.layout.q_start[slot]));
   }
   for (const Force& force : model_.forces) e.potential += potential_energy(force, model_, state);
   return e;
 }
 
-std::array<double, 2> RigidSystem::powers(const State& state) {
-  std::array<double, 2> p{0, 0};
+Powers RigidSystem::powers(const State& state, Workspace& /*work*/) const {
+  Powers p;
   for (const Force& force : model_.forces) {
-    p[0] += dissipated_power(force, model_, state);
-    p[1] += supplied_power(force, model_, state);
+    p.dissipated += dissipated_power(force, model_, state);
+    p.supplied += supplied_power(force, model_, state);
   }
   for (const Motor& motor : model_.motors) {
     if (motor.mode != MotorMode::force) continue;
-    p[1] += evaluate(motor.value, state.t).value * coordinate_rate(model_, state, motor.on);
+    p.supplied += evaluate(motor.value, state.t).value * coordinate_rate(model_, state, motor.on);
   }
   return p;
 }
 
-std::string RigidSystem::describe(const RowOrigin& origin) const {
+std::string RigidSystem::describe(const Interactions& rows, int block) const {
+  const RowOrigin& origin = rows.origins[block];
   const auto named = [&](std::string_view kind, const std::string& name) {
     return name.empty() ? fmt::format("{} {}", kind, origin.index)
                         : fmt::format("{} '{}'", kind, name);
@@ -435,7 +441,7 @@ std::string RigidSystem::describe(const RowOrigin& origin) const {
     case Origin::friction:
       return named("joint friction", model_.frictions[origin.index].name);
     case Origin::contact: {
-      const Contact& c = contacts_[origin.index];
+      const Contact& c = rows.contacts[origin.index];
       return fmt::format("contact of '{}' and '{}'", model_.bodies[c.body_a].name,
                          model_.bodies[c.body_b].name);
     }

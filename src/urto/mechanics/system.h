@@ -1,25 +1,52 @@
-// The second-order system: all that a time stepper may ask of mechanics (design §2). The full 3D model is one (RigidSystem); the
-// small systems of the papers, given by formulas, are others. A handful of virtual calls a step, none a row.
+// The second-order system: all that a time stepper may ask of mechanics (design §2). The full 3D model is one (RigidSystem), the
+// small systems of the papers, given by formulas, are others (textbook.h), and so is a user's own. A handful of virtual calls per
+// step, none per row; nothing here knows how large a node is.
+//
+//     M(q) v̇ = f(q, v, t) + Jᵀλ,     g(q, t) obeys its laws,     q̇ by ⊕ of the layout
+//
+// A system is constant: threads may share it. What a call needs to work with belongs to the caller (Workspace); steppers and
+// analyses hold both together (SystemAccess, below).
 #pragma once
 
+#include <memory>
+#include <string>
+
+#include "urto/linalg/block_matrix.h"
 #include "urto/mechanics/interactions.h"
 #include "urto/model/force.h"
+#include "urto/model/layout.h"
 #include "urto/model/model.h"
 
 namespace urto {
 
-/// How interactions are to be measured.
-struct InteractionQuery {
-  double h = 0;                ///< [s] the step ahead: what can be reached within it becomes a row
-  double envelope = 0;         ///< ε_e [m]
-  bool accelerations = false;  ///< fill jdot_v too
-  bool equalities_only =
-      false;  ///< joints, couplings, position motors: what a position must satisfy
+/// Which rows are to be detected.
+struct DetectionQuery {
+  double h = 0;                  ///< [s] the step ahead: what can be reached within it becomes a row
+  double envelope = 0;           ///< ε_e [m]
+  bool equalities_only = false;  ///< joints, couplings, position motors: what a position must satisfy
   bool velocity_equalities = false;  ///< besides those: speed motors without a bound
+};
+
+/// c_M M − c_v ∂f/∂v − c_q ∂f/∂q.
+struct Coefficients {
+  double mass = 0, damping = 0, stiffness = 0;
 };
 
 struct Energies {  ///< [J]
   double kinetic = 0, potential = 0;
+};
+
+struct Powers {  ///< [W]
+  double dissipated = 0;  ///< by damping, ≥ 0
+  double supplied = 0;    ///< by loads and motors' force laws
+};
+
+class System;
+
+/// Scratch of one user of a system, made by it and good for it alone. One per thread.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
 };
 
 /// A contact now, and what happened to the place where its two bodies met at an earlier time.
@@ -30,6 +57,26 @@ struct ContactShift {
   Vec3 turn = Vec3::Zero();      ///< mean rotation vector of the two, world
 };
 
+/// What only rigid bodies have: gyroscopic moments that can be integrated by themselves.
+class FreeRotation {
+ public:
+  virtual ~FreeRotation() = default;
+  /// Moves the gyroscopic moments from f, a `force` of this state, into v: what they do to v within h, without changing its kinetic
+  /// energy. For steppers of first order, to which explicit moments would give energy.
+  virtual void turn_freely(const State& state, double h, Vector& v, Vector& f) const = 0;
+};
+
+/// What only contacts with memory need (penalty_system.h): material points followed from one state to another.
+class ContactTracking {
+ public:
+  virtual ~ContactTracking() = default;
+  /// Of a contact block of rows detected at `state`. Its bodies met at `point` at the time `from`, and the configuration moved by
+  /// `increment` since then.
+  virtual ContactShift contact_shift(const State& state, const Interactions& rows, int block,
+                                     const Vec3& point, const Vector& increment, double from,
+                                     Workspace& work) const = 0;
+};
+
 class System {
  public:
   virtual ~System() = default;
@@ -37,51 +84,104 @@ class System {
   System(const System&) = delete;
   System& operator=(const System&) = delete;
 
-  virtual int nq() const = 0;
-  virtual int nv() const = 0;
-  /// q ⊕ δ.
-  virtual void add_increment(const Vector& q, const Vector& delta, Vector& out) const = 0;
-  /// to ⊖ from.
-  virtual Vector difference(const Vector& to, const Vector& from) const = 0;
-  /// T(δ) with q ⊕ (δ + ε) = (q ⊕ δ) ⊕ (T(δ) ε + O(ε²)), one block a body, not symmetric. Left without blocks where ⊕ is a sum.
-  virtual void increment_tangent(const Vector& delta, BlockMatrix& T) const;
+  virtual const Layout& layout() const = 0;
+  int nq() const { return layout().nq(); }
+  int nv() const { return layout().nv(); }
+  virtual std::unique_ptr<Workspace> make_workspace() const { return std::make_unique<Workspace>(); }
 
-  /// M(q), block by block.
-  virtual void mass(const State& state, BlockMatrix& M) const = 0;
   /// f(q, v, t), overwritten.
-  virtual void force(const State& state, Vector& f) = 0;
-  /// Moves the gyroscopic moments from f, a `force` of this state, into v: what they do to v within h, without changing its kinetic energy. For steppers of first order, to which explicit moments would give energy.
-  virtual void turn_freely(const State& state, double h, Vector& v, Vector& f) const;
-  /// −∂f/∂q and −∂f/∂v, overwritten.
-  virtual void tangents(const State& state, Tangent kind, ForceTangents& out) = 0;
-  virtual void interactions(const State& state, const InteractionQuery& query,
-                            Interactions& out) = 0;
-  /// True if `interactions` can ever offer a row that is no equality: contacts, limits, dry friction.
-  virtual bool may_be_one_sided() const { return false; }
-  /// (Jᵀλ)_q of the rows last measured, as blocks of −∂(Jᵀλ)/∂q to add to a stiffness.
-  virtual void geometric_stiffness(const State& state, const Interactions& rows,
-                                   const Vector& lambda, ForceTangents& out) = 0;
-  /// Called on every accepted state: counters of turns and the like.
-  virtual void accept(State& state) const = 0;
-  virtual Energies energies(const State& state) = 0;
-  /// (dissipated by damping ≥ 0, supplied by loads and motors' force laws) [W].
-  virtual std::array<double, 2> powers(const State& state) = 0;
-  /// Of a contact of the rows last measured. Its bodies met at `point` at the time `from`, and the configuration moved by `increment` since then, to the time `to`.
-  virtual ContactShift contact_shift(const RowOrigin&, const Vec3& /*point*/,
-                                     const Vector& /*increment*/, double /*from*/,
-                                     double /*to*/) const {
-    return {};
+  virtual void force(const State& state, Workspace& work, Vector& f) const = 0;
+  /// out += c_M M − c_v ∂f/∂v − c_q ∂f/∂q, between the matrix's start_assembly and finish_assembly. `kind` is that of the tangents of f.
+  virtual void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+                        BlockMatrix& out) const = 0;
+
+  /// Which rows exist: laws, ids, origins, the nodes they touch, contacts. Overwrites `rows`, whose numbers stay zero.
+  virtual void detect(const State& /*state*/, const DetectionQuery& /*query*/, Workspace& /*work*/,
+                      Interactions& rows) const {
+    rows.clear(nv());
   }
+  /// Those rows at any state: g, J, g_t and, when asked for, J̇v.
+  virtual void measure(const State& /*state*/, bool /*accelerations*/, Workspace& /*work*/,
+                       Interactions& rows) const {
+    rows.clear_numbers();
+  }
+  /// True if `detect` can ever offer a row that is no equality: contacts, limits, dry friction.
+  virtual bool may_be_one_sided() const { return false; }
+  /// out −= factor · ∂(Jᵀλ)/∂q of rows measured at this state.
+  virtual void add_geometric_stiffness(const State& /*state*/, const Interactions& /*rows*/,
+                                       const Vector& /*lambda*/, double /*factor*/,
+                                       Workspace& /*work*/, BlockMatrix& /*out*/) const {}
+
+  /// Called on every accepted state: counters of turns and the like, in the state's named arrays.
+  virtual void accept(State& /*state*/, Workspace& /*work*/) const {}
+  virtual Energies energies(const State& state, Workspace& work) const = 0;
+  virtual Powers powers(const State& /*state*/, Workspace& /*work*/) const { return {}; }
   /// A person's name for a row block.
-  virtual std::string describe(const RowOrigin& origin) const = 0;
+  virtual std::string describe(const Interactions& /*rows*/, int block) const {
+    return "row block " + std::to_string(block);
+  }
+
+  virtual const FreeRotation* free_rotation() const { return nullptr; }
+  virtual const ContactTracking* contact_tracking() const { return nullptr; }
 };
 
-inline void System::turn_freely(const State&, double, Vector&, Vector&) const {}
+/// A system together with scratch of its own: what steppers and analyses work with, each its own.
+class SystemAccess {
+ public:
+  explicit SystemAccess(const System& system) : system_(system), work_(system.make_workspace()) {}
 
-inline void System::increment_tangent(const Vector&, BlockMatrix& T) const {
-  T.start.resize(1);
-  T.offset.resize(1);
-  T.values.clear();
-}
+  const System& system() const { return system_; }
+  const Layout& layout() const { return system_.layout(); }
+  int nq() const { return system_.nq(); }
+  int nv() const { return system_.nv(); }
+  void add_increment(const Vector& q, const Vector& delta, Vector& out) const {
+    urto::add_increment(layout(), q, delta, out);
+  }
+  Vector difference(const Vector& to, const Vector& from) const {
+    Vector delta;
+    urto::difference(layout(), to, from, delta);
+    return delta;
+  }
+  void increment_tangent(const Vector& delta, BlockMatrix& T) const {
+    urto::increment_tangent(layout(), delta, T);
+  }
+  void force(const State& state, Vector& f) { system_.force(state, *work_, f); }
+  /// M(q), overwritten.
+  void mass(const State& state, BlockMatrix& M) {
+    M.start_assembly(layout().v_start, BlockMatrix::Symmetry::symmetric);
+    assemble(state, {.mass = 1}, Tangent::exact, M);
+    M.finish_assembly();
+  }
+  void assemble(const State& state, const Coefficients& c, Tangent kind, BlockMatrix& out) {
+    system_.assemble(state, c, kind, *work_, out);
+  }
+  void detect(const State& state, const DetectionQuery& query, Interactions& rows) {
+    system_.detect(state, query, *work_, rows);
+  }
+  void measure(const State& state, Interactions& rows, bool accelerations = false) {
+    system_.measure(state, accelerations, *work_, rows);
+  }
+  /// Detected and measured at one state.
+  void interactions(const State& state, const DetectionQuery& query, Interactions& rows,
+                    bool accelerations = false) {
+    detect(state, query, rows);
+    measure(state, rows, accelerations);
+  }
+  bool may_be_one_sided() const { return system_.may_be_one_sided(); }
+  void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
+                               double factor, BlockMatrix& out) {
+    system_.add_geometric_stiffness(state, rows, lambda, factor, *work_, out);
+  }
+  void accept(State& state) { system_.accept(state, *work_); }
+  Energies energies(const State& state) { return system_.energies(state, *work_); }
+  Powers powers(const State& state) { return system_.powers(state, *work_); }
+  std::string describe(const Interactions& rows, int block) const {
+    return system_.describe(rows, block);
+  }
+
+ private:
+  const System& system_;
+  std::unique_ptr<Workspace> work_;
+};
 
 }  // namespace urto

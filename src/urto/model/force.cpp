@@ -237,7 +237,7 @@ SpringTerms spring_terms(const MeasureSpring& spring, const MarkerPair& pair, co
   SpringTerms s;
   s.stretch =
       (spring.angle_index < 0 ? m.value
-                              : continued_angle(m.value, state.angles[spring.angle_index])) -
+                              : continued_angle(m.value, angles(state)[spring.angle_index])) -
       spring.rest;
   s.rate = m.J.dot(pair.v);
   s.gradient = m.J;

@@ -1,7 +1,7 @@
 // Smooth forces with their tangents: springs, dampers, bushings, loads, gravity fields.
 //
-// A force adds its wrench to f and, when asked, its tangents to a block-sparse accumulator:
-//     stiffness  −∂f/∂q  and  damping  −∂f/∂v   in the tangent space (increments ⊕), 6 × 6 blocks by pairs of bodies.
+// A force adds its wrench to f and, when asked, its tangents to a block matrix with one node per dynamic body:
+//     stiffness  −∂f/∂q  and  damping  −∂f/∂v   in the tangent space (increments ⊕), each with the factor the caller wants.
 // Exact tangents are not symmetric in general. For the implicit steppers with contact there is the positive semi-definite
 // approximation of recipe 002 (9.2)–(9.3): only the terms γ ∇φ ∇φᵀ of each spring and δ ∇φ ∇φᵀ of each damper, which keeps H positive
 // definite for every step size.
@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "urto/linalg/block_matrix.h"
 #include "urto/model/function.h"
 #include "urto/model/measure.h"
 
@@ -89,25 +90,15 @@ const std::string& name_of(const Force& force);
 
 enum class Tangent : std::uint8_t { exact, semidefinite };
 
-/// 6 × 6 blocks of −∂f/∂q and −∂f/∂v, added up by (row body, column body) in dof blocks; cleared and refilled without allocation once warm.
-struct ForceTangents {
-  struct Block {
-    int row = 0, column = 0;  ///< first dofs of the two bodies
-    Eigen::Matrix<double, 6, 6> stiffness, damping;
-  };
-  std::vector<Block> blocks = {};  ///< each pair of bodies once
-  std::vector<int> places =
-      {};  ///< hash table of the pairs → index into `blocks`, −1 is free; valid until `blocks` is sorted, and after clear()
-  void clear();
-  void add(int row, int column, const Eigen::Matrix<double, 6, 6>& stiffness,
-           const Eigen::Matrix<double, 6, 6>& damping);
-};
-
 /// f += the force at the state.
 void add_force(const Force& force, const Model& model, const State& state, Vector& f);
-/// Adds the tangents of the force (nothing for UserForce). Central gravity has the semi-definite tangent zero.
+/// out += −c_v ∂f/∂v − c_q ∂f/∂q (nothing for UserForce), nodes numbered as the model's slots. Central gravity has the semi-definite
+/// tangent zero.
+struct TangentFactors {
+  double damping = 0, stiffness = 0;  ///< c_v, c_q
+};
 void add_tangents(const Force& force, const Model& model, const State& state, Tangent kind,
-                  ForceTangents& out);
+                  const TangentFactors& factors, BlockMatrix& out);
 /// Potential energy stored (a preload's included); zero at s = s₀, for dissipative parts, loads and user forces.
 double potential_energy(const Force& force, const Model& model, const State& state);
 /// Power that the force takes out by damping, ≥ 0 [W]; a spring's damper, a bushing's, drag.

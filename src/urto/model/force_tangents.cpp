@@ -1,9 +1,7 @@
 // Tangents of forces. Exact ones follow from f = F ∇s with ∂∇s/∂q = K (measure.h); a bushing's
 // rotation needs the derivative of T⁻¹ besides.
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 
 #include "urto/model/force.h"
 #include "urto/model/force_terms.h"
@@ -90,27 +88,41 @@ PairTangent pair_tangent(const Bushing& bushing, const MarkerPair& pair, const S
   return t;
 }
 
+/// What tangents are added to, and with which factors.
+struct Target {
+  Tangent kind;
+  TangentFactors factors;
+  BlockMatrix& out;
+
+  void add(int row, int column, const Mat6& stiffness, const Mat6& damping) const {
+    const Mat6 sum = factors.damping * damping + factors.stiffness * stiffness;
+    out.add(row, column, sum);
+  }
+  void add_stiffness(int node, const Mat6& stiffness) const {
+    if (factors.stiffness != 0) out.add(node, node, stiffness, factors.stiffness);
+  }
+};
+
 template <class Between>
-void add(const Between& force, const Model& model, const State& state, Tangent kind,
-         ForceTangents& out) {
+void add(const Between& force, const Model& model, const State& state, const Target& target) {
+  const int nodes[2] = {model.bodies[model.markers[force.marker_a].body].slot,
+                        model.bodies[model.markers[force.marker_b].body].slot};
+  if (nodes[0] < 0 && nodes[1] < 0) return;
   const MarkerPair pair = marker_pair(model, state, force.marker_a, force.marker_b);
-  if (pair.dof_a < 0 && pair.dof_b < 0) return;
-  const PairTangent t = pair_tangent(force, pair, state, kind);
-  const int dofs[2] = {pair.dof_a, pair.dof_b};
+  const PairTangent t = pair_tangent(force, pair, state, target.kind);
   for (Eigen::Index i = 0; i < 2; ++i) {
     for (Eigen::Index j = 0; j < 2; ++j) {
-      if (dofs[i] < 0 || dofs[j] < 0) continue;
-      out.add(dofs[i], dofs[j], t.stiffness.block<6, 6>(6 * i, 6 * j),
-              t.damping.block<6, 6>(6 * i, 6 * j));
+      if (nodes[i] < 0 || nodes[j] < 0) continue;
+      target.add(nodes[i], nodes[j], t.stiffness.block<6, 6>(6 * i, 6 * j),
+                 t.damping.block<6, 6>(6 * i, 6 * j));
     }
   }
 }
 
-void add(const Load& load, const Model& model, const State& state, Tangent kind,
-         ForceTangents& out) {
+void add(const Load& load, const Model& model, const State& state, const Target& target) {
   const Marker& marker = model.markers[load.marker];
-  const int at = dof(model, marker.body);
-  if (at < 0 || kind == Tangent::semidefinite) return;
+  const int node = model.bodies[marker.body].slot;
+  if (node < 0 || target.kind == Tangent::semidefinite) return;
   const Mat3 A = place(model, state, marker.body).A;
   const LoadTerms l = load_terms(load, marker, A, state.t);
   Mat6 stiffness = Mat6::Zero();
@@ -122,83 +134,43 @@ void add(const Load& load, const Model& model, const State& state, Tangent kind,
     stiffness.bottomRightCorner<3, 3>() =
         -skew(marker.frame.p) * skew(l.body_force) - skew(l.body_torque);
   }
-  out.add(at, at, stiffness, Mat6::Zero());
+  target.add_stiffness(node, stiffness);
 }
 
-void add(const CentralGravity& gravity, const Model& model, const State& state, Tangent kind,
-         ForceTangents& out) {
-  if (kind == Tangent::semidefinite) return;
+void add(const CentralGravity& gravity, const Model& model, const State& state,
+         const Target& target) {
+  if (target.kind == Tangent::semidefinite) return;
   for (int slot = 0; slot < model.slots; ++slot) {
-    const int at = 7 * slot;
-    const Vec3 d = state.q.segment<3>(at) - gravity.centre;
+    const Vec3 d = state.q.segment<3>(model.layout.q_start[slot]) - gravity.centre;
     const double r = d.norm();
     if (r == 0) continue;
     const Vec3 n = d / r;
     const double scale = gravity.strength * model.bodies[model.slot_body[slot]].mass / (r * r * r);
     Mat6 stiffness = Mat6::Zero();
     stiffness.topLeftCorner<3, 3>() = scale * (Mat3::Identity() - 3 * n * n.transpose());
-    out.add(6 * slot, 6 * slot, stiffness, Mat6::Zero());
+    target.add_stiffness(slot, stiffness);
   }
 }
 
-void add(const Drag& drag, const Model& model, const State&, Tangent kind, ForceTangents& out) {
-  const int at = dof(model, drag.body);
-  if (at < 0) return;
+void add(const Drag& drag, const Model& model, const State&, const Target& target) {
+  const int node = model.bodies[drag.body].slot;
+  if (node < 0 || target.factors.damping == 0) return;
   Vec6 d;
   d << Vec3::Constant(drag.linear), Vec3::Constant(drag.angular);
-  if (kind == Tangent::semidefinite) d = d.cwiseMax(0).eval();
-  out.add(at, at, Mat6::Zero(), d.asDiagonal().toDenseMatrix());
+  if (target.kind == Tangent::semidefinite) d = d.cwiseMax(0).eval();
+  const Mat6 damping = d.asDiagonal();
+  target.out.add(node, node, damping, target.factors.damping);
 }
 
-void add(const UserForce&, const Model&, const State&, Tangent, ForceTangents&) {}
-
-// Fibonacci hashing: the top bits of the product, so that multiples of six spread over the table.
-std::size_t first_place(int row, int column, std::size_t size) {
-  const auto r = static_cast<std::uint64_t>(row), c = static_cast<std::uint64_t>(column);
-  return static_cast<std::size_t>((((r << 32) | c) * 0x9E3779B97F4A7C15U) >>
-                                  (64 - std::bit_width(size - 1)));
-}
-
-// Where the pair is in the table, or the free place it would take.
-std::size_t find_place(const ForceTangents& t, int row, int column) {
-  std::size_t at = first_place(row, column, t.places.size());
-  while (t.places[at] >= 0 && (t.blocks[static_cast<std::size_t>(t.places[at])].row != row ||
-                               t.blocks[static_cast<std::size_t>(t.places[at])].column != column)) {
-    at = (at + 1) & (t.places.size() - 1);
-  }
-  return at;
-}
+void add(const UserForce&, const Model&, const State&, const Target&) {}
 
 }  // namespace
 
-void ForceTangents::clear() {
-  blocks.clear();
-  std::fill(places.begin(), places.end(), -1);
-}
-
-void ForceTangents::add(int row, int column, const Eigen::Matrix<double, 6, 6>& stiffness,
-                        const Eigen::Matrix<double, 6, 6>& damping) {
-  // At most half full, and a power of two.
-  if (2 * (blocks.size() + 1) > places.size()) {
-    places.assign(std::max<std::size_t>(16, 2 * places.size()), -1);
-    for (std::size_t k = 0; k < blocks.size(); ++k) {
-      places[find_place(*this, blocks[k].row, blocks[k].column)] = static_cast<int>(k);
-    }
-  }
-  int& place_of_pair = places[find_place(*this, row, column)];
-  if (place_of_pair < 0) {
-    place_of_pair = static_cast<int>(blocks.size());
-    blocks.push_back({row, column, stiffness, damping});
-    return;
-  }
-  Block& block = blocks[static_cast<std::size_t>(place_of_pair)];
-  block.stiffness += stiffness;
-  block.damping += damping;
-}
-
 void add_tangents(const Force& force, const Model& model, const State& state, Tangent kind,
-                  ForceTangents& out) {
-  std::visit([&](const auto& f) { add(f, model, state, kind, out); }, force);
+                  const TangentFactors& factors, BlockMatrix& out) {
+  if (factors.damping == 0 && factors.stiffness == 0) return;
+  const Target target{.kind = kind, .factors = factors, .out = out};
+  std::visit([&](const auto& f) { add(f, model, state, target); }, force);
 }
 
 }  // namespace urto

@@ -59,6 +59,7 @@ void check_inertia(const std::string& where, const Mat3& inertia) {
 
 void finalize_bodies(Model& model) {
   model.slots = 0;
+  model.layout = {};
   model.slot_body.clear();
   for (std::size_t k = 0; k < model.bodies.size(); ++k) {
     Body& body = model.bodies[k];
@@ -83,6 +84,7 @@ void finalize_bodies(Model& model) {
     }
     check_inertia(where, body.inertia);
     body.slot = model.slots++;
+    model.layout.add_pose();
     model.slot_body.push_back(static_cast<int>(k));
   }
 }
@@ -361,7 +363,7 @@ State initial_state(const Model& model) {
     state.v.segment<3>(6 * slot) = body.velocity;
     state.v.segment<3>(6 * slot + 3) = body.angular_velocity;
   }
-  state.angles.assign(model.angle_count, 0.0);
+  angles(state).assign(model.angle_count, 0.0);
   update_angles(model, state);
   return state;
 }
@@ -405,25 +407,6 @@ double continued_angle(double angle, double previous) {
   return angle + 2 * std::numbers::pi * std::round((previous - angle) / (2 * std::numbers::pi));
 }
 
-void add_increment(const Model& model, const Vector& q, const Vector& delta, Vector& out) {
-  if (out.size() != q.size()) out.resize(q.size());
-  for (int slot = 0; slot < model.slots; ++slot) {
-    out.segment<3>(7 * slot) = q.segment<3>(7 * slot) + delta.segment<3>(6 * slot);
-    out.segment<4>(7 * slot + 3) =
-        normalize(add_rotation(q.segment<4>(7 * slot + 3), delta.segment<3>(6 * slot + 3)));
-  }
-}
-
-Vector difference(const Model& model, const Vector& to, const Vector& from) {
-  Vector delta(model.nv());
-  for (int slot = 0; slot < model.slots; ++slot) {
-    delta.segment<3>(6 * slot) = to.segment<3>(7 * slot) - from.segment<3>(7 * slot);
-    delta.segment<3>(6 * slot + 3) =
-        rotation_difference(to.segment<4>(7 * slot + 3), from.segment<4>(7 * slot + 3));
-  }
-  return delta;
-}
-
 int angle_slot(const Model& model, const CoordinateRef& c) {
   const Joint& joint = model.joints[c.joint];
   const auto all = coordinates(joint.kind);
@@ -438,7 +421,7 @@ double coordinate_value(const Model& model, const State& state, const Coordinate
   const double value =
       measured(model, state, joint, coordinates(joint.kind)[c.coordinate].measure).value;
   const int slot = angle_slot(model, c);
-  return slot < 0 ? value : continued_angle(value, state.angles[slot]);
+  return slot < 0 ? value : continued_angle(value, angles(state)[slot]);
 }
 
 double coordinate_rate(const Model& model, const State& state, const CoordinateRef& c) {
@@ -452,11 +435,12 @@ double coordinate_rate(const Model& model, const State& state, const CoordinateR
 }
 
 void update_angles(const Model& model, State& state) {
+  std::vector<double>& turns = angles(state);
   for (const Joint& joint : model.joints) {
     int slot = joint.first_angle;
     for (const JointCoordinate& c : coordinates(joint.kind)) {
       if (!c.is_angle) continue;
-      double& angle = state.angles[slot++];
+      double& angle = turns[slot++];
       angle = continued_angle(measured(model, state, joint, c.measure).value, angle);
     }
   }
@@ -468,7 +452,7 @@ void update_angles(const Model& model, State& state) {
     const double value = evaluate(spring->measure, place(model, state, a.body), a.frame,
                                   place(model, state, b.body), b.frame)
                              .value;
-    double& angle = state.angles[spring->angle_index];
+    double& angle = turns[spring->angle_index];
     angle = continued_angle(value, angle);
   }
 }

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "urto/math/named_arrays.h"
+#include "urto/model/layout.h"
 #include "urto/model/force.h"
 #include "urto/model/function.h"
 #include "urto/model/joint.h"
@@ -134,6 +136,7 @@ struct Model {
 
   // Set by finalize().
   int slots = 0;                    ///< dynamic bodies
+  Layout layout = {};               ///< a pose per slot
   int angle_count = 0;              ///< entries of State::angles
   std::vector<int> slot_body = {};  ///< slot → body
 
@@ -145,26 +148,24 @@ struct Model {
 /// inequality, non-zero quaternions (normalised here), limits in order, friction ≥ 0, meshes and margins (shape_geometry.h). Throws InputError naming the item.
 void finalize(Model& model);
 
-/// Springs of friction where contacts are forces (penalty_system.h), as they were at the accepted state (q, t). Empty otherwise.
-struct FrictionMemory {
-  struct Spring {
-    std::uint64_t id = 0;                               ///< of the contact
-    Vec3 stretch = Vec3::Zero();                        ///< world, in the tangent plane [m]
-    Vec3 normal = Vec3::UnitZ(), point = Vec3::Zero();  ///< of the contact, world
-  };
-  double t = 0;
-  Vector q = {};
-  std::vector<Spring> springs = {};  ///< sorted by id
-};
-
 /// Where the system is. Copy it to keep it.
 struct State {
   double t = 0;
   Vector q, v;
-  /// Angles of joint coordinates (and angular springs) that count turns, as they were at the last accepted state: a measured angle is continued to the nearest value.
-  std::vector<double> angles = {};
-  FrictionMemory friction = {};
+  /// What parts of a system remember of the last accepted state: angles that count turns, springs of friction.
+  NamedArrays memory = {};
 };
+
+/// Angles of joint coordinates (and angular springs) that count turns, as they were at the last accepted state: a measured angle is
+/// continued to the nearest value. One per angle of the model.
+inline const std::vector<double>& angles(const State& state) {
+  static const std::vector<double> none;
+  const std::vector<double>* found = state.memory.find("angles");
+  return found != nullptr ? *found : none;
+}
+inline std::vector<double>& angles(State& state) {
+  return state.memory.at("angles");
+}
 
 /// The state the model starts in, as given (not yet consistent with the joints).
 State initial_state(const Model& model);
@@ -187,9 +188,15 @@ inline int dof(const Model& model, int body) {
 double continued_angle(double measured, double previous);
 
 /// q ⊕ δ for all bodies; `out` may be `q`. Quaternions stay unit.
-void add_increment(const Model& model, const Vector& q, const Vector& delta, Vector& out);
+inline void add_increment(const Model& model, const Vector& q, const Vector& delta, Vector& out) {
+  add_increment(model.layout, q, delta, out);
+}
 /// The δ with from ⊕ δ = to.
-Vector difference(const Model& model, const Vector& to, const Vector& from);
+inline Vector difference(const Model& model, const Vector& to, const Vector& from) {
+  Vector delta;
+  difference(model.layout, to, from, delta);
+  return delta;
+}
 
 /// The value of a joint coordinate at a state (angles continued), its rate.
 double coordinate_value(const Model& model, const State& state, const CoordinateRef& c);

@@ -319,7 +319,7 @@ void ResultWriter::Impl::put_forces(const Run& run) {
 /// Contacts that touch or push; the others, within reach only, would make up most of the file.
 void ResultWriter::Impl::put_contacts(Run& run) {
   const Interactions& rows = run.rows();
-  const std::vector<Contact>& contacts = run.system().contacts();
+  const std::vector<Contact>& contacts = run.contacts();
   const std::int64_t start = counts.contacts;
   const double h = run.checkpoint().memory.h;
   for (int i = 0; run.checkpoint().steps > 0 && i < rows.blocks(); ++i) {

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "urto/error.h"
-#include "urto/stepper/dvi.h"
+#include "urto/stepper/projection.h"
 
 namespace urto {
 namespace {
@@ -24,63 +24,95 @@ struct Dependence {
   std::vector<int> on;  ///< rows with a noticeable share
 };
 
-/// Joined bodies and their rows: rank is a matter of each component by itself.
+/// Joined nodes and their row blocks: rank is a matter of each component by itself.
 struct Component {
-  std::vector<int> rows, dofs;
+  std::vector<int> rows, blocks, nodes;
+  int dofs = 0;
 };
 
-std::vector<Component> components(const Interactions& rows, int dofs) {
-  std::vector<int> root(dofs / 6);
+int node_at(const Layout& layout, int column) {
+  const std::vector<int>& start = layout.v_start;
+  return static_cast<int>(std::upper_bound(start.begin(), start.end(), column) - start.begin()) - 1;
+}
+
+std::vector<Component> components(const Interactions& rows, const BlockMatrix& M,
+                                  const Layout& layout) {
+  std::vector<int> root(layout.nodes());
   for (std::size_t k = 0; k < root.size(); ++k) root[k] = static_cast<int>(k);
   const auto find = [&](int k) {
     while (root[k] != k) k = root[k] = root[root[k]];
     return k;
   };
+  const auto join = [&](int a, int b) {
+    a = find(a);
+    b = find(b);
+    root[std::max(a, b)] = std::min(a, b);
+  };
   const BlockRows& J = rows.J;
   for (int i = 0; i < J.blocks(); ++i) {
-    for (int e = J.entry_start[i] + 1; e < J.entry_start[i + 1]; ++e) {
-      const int a = find(J.entries[J.entry_start[i]].column / 6);
-      const int b = find(J.entries[e].column / 6);
-      root[std::max(a, b)] = std::min(a, b);
-    }
+    for (int e = J.entry_start[i] + 1; e < J.entry_start[i + 1]; ++e)
+      join(node_at(layout, J.entries[J.entry_start[i]].column), node_at(layout, J.entries[e].column));
   }
+  for (const BlockMatrix::Coupling& c : M.couplings) join(c.row, c.column);
   std::vector<Component> all(root.size());
   for (int k = 0; k < static_cast<int>(root.size()); ++k) {
-    for (int d = 0; d < 6; ++d) all[find(k)].dofs.push_back(6 * k + d);
+    all[find(k)].nodes.push_back(k);
+    all[find(k)].dofs += layout.size(k);
   }
   for (int i = 0; i < J.blocks(); ++i) {
     if (J.entry_start[i] == J.entry_start[i + 1]) continue;
-    auto& members = all[find(J.entries[J.entry_start[i]].column / 6)].rows;
-    for (int r = J.row_start[i]; r < J.row_start[i + 1]; ++r) members.push_back(r);
+    Component& c = all[find(node_at(layout, J.entries[J.entry_start[i]].column))];
+    c.blocks.push_back(i);
+    for (int r = J.row_start[i]; r < J.row_start[i + 1]; ++r) c.rows.push_back(r);
   }
   std::erase_if(all, [](const Component& c) { return c.rows.empty(); });
   return all;
 }
 
-/// M^{-1/2} Jᵀ of a component: a column a row of J.
-Matrix scaled_rows(const Interactions& rows, const BlockMatrix& M, const Component& c) {
-  std::vector<int> local(rows.J.columns, -1);
-  for (std::size_t k = 0; k < c.dofs.size(); ++k) local[c.dofs[k]] = static_cast<int>(k);
-  std::vector<int> column(rows.rows(), -1);
-  for (std::size_t k = 0; k < c.rows.size(); ++k) column[c.rows[k]] = static_cast<int>(k);
-  Matrix out = Matrix::Zero(static_cast<int>(c.dofs.size()), static_cast<int>(c.rows.size()));
-  for (int i = 0; i < rows.J.blocks(); ++i) {
-    for (int e = rows.J.entry_start[i]; e < rows.J.entry_start[i + 1]; ++e) {
-      const BlockRows::Entry& entry = rows.J.entries[e];
-      if (local[entry.column] < 0) continue;
-      for (int r = 0; r < rows.J.height(i); ++r) {
-        for (int k = 0; k < entry.width; ++k) {
-          out(local[entry.column] + k, column[rows.J.row_start[i] + r]) +=
-              rows.J.values[entry.offset + r * entry.width + k];
-        }
+/// M^{-1/2} Jᵀ of a component, a column per row of J; `local` is scratch, one per node of the whole system.
+Matrix scaled_rows(const Interactions& rows, const BlockMatrix& M, const Component& c,
+                   std::vector<int>& local) {
+  const BlockRows& J = rows.J;
+  int dofs = 0;
+  for (const int node : c.nodes) {
+    local[node] = dofs;
+    dofs += M.size(node);
+  }
+  Matrix out = Matrix::Zero(c.dofs, static_cast<int>(c.rows.size()));
+  int column = 0;
+  for (const int i : c.blocks) {
+    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = J.entries[e];
+      const int node = static_cast<int>(
+          std::upper_bound(M.start.begin(), M.start.end(), entry.column) - M.start.begin() - 1);
+      const int first = local[node] + entry.column - M.start[node];
+      for (int r = 0; r < J.height(i); ++r) {
+        for (int k = 0; k < entry.width; ++k)
+          out(first + k, column + r) += J.values[entry.offset + r * entry.width + k];
       }
     }
+    column += J.height(i);
   }
-  for (std::size_t k = 0; k < c.dofs.size(); k += 6) {
-    const Eigen::LLT<Matrix> llt(M.block(c.dofs[k] / 6));
-    auto block = out.middleRows(static_cast<int>(k), 6);
-    llt.matrixL().solveInPlace(block);
+  if (M.is_block_diagonal()) {
+    for (const int node : c.nodes) {
+      const Eigen::LLT<Matrix> llt(M.block(node));
+      auto block = out.middleRows(local[node], M.size(node));
+      llt.matrixL().solveInPlace(block);
+    }
+    return out;
   }
+  Matrix mass = Matrix::Zero(c.dofs, c.dofs);
+  for (const int node : c.nodes)
+    mass.block(local[node], local[node], M.size(node), M.size(node)) = M.block(node);
+  for (int k = 0; k < static_cast<int>(M.couplings.size()); ++k) {
+    const auto [a, b, offset] = M.couplings[k];
+    // Couplings join components, so both ends are here or neither is.
+    if (!std::binary_search(c.nodes.begin(), c.nodes.end(), a)) continue;
+    mass.block(local[a], local[b], M.size(a), M.size(b)) = M.coupling(k);
+    mass.block(local[b], local[a], M.size(b), M.size(a)) = M.coupling(k).transpose();
+  }
+  const Eigen::LLT<Matrix> llt(mass);
+  llt.matrixL().solveInPlace(out);
   return out;
 }
 
@@ -127,27 +159,27 @@ RedundantRows& entry_for(StartReport& report, const std::string& name, int of) {
   return report.redundant.back();
 }
 
-void find_rank(RigidSystem& system, const State& state, const Interactions& rows,
+void find_rank(SystemAccess& system, const State& state, const Interactions& rows,
                StartReport& report) {
   BlockMatrix M;
   system.mass(state, M);
-  for (const Component& c : components(rows, system.nv())) {
+  std::vector<int> local(system.layout().nodes());
+  for (const Component& c : components(rows, M, system.layout())) {
     if (static_cast<int>(c.rows.size()) > largest_ranked) {
-      report.rank +=
-          std::min<int>(static_cast<int>(c.rows.size()), static_cast<int>(c.dofs.size()));
+      report.rank += std::min<int>(static_cast<int>(c.rows.size()), c.dofs);
       report.warnings.push_back(
           fmt::format("a mechanism of {} rows is too large for the search for redundant ones: "
                       "taken as independent",
                       c.rows.size()));
       continue;
     }
-    for (const Dependence& d : dependent_rows(scaled_rows(rows, M, c), c, report.rank)) {
+    for (const Dependence& d : dependent_rows(scaled_rows(rows, M, c, local), c, report.rank)) {
       const int block = block_of(rows, d.row);
-      const std::string name = system.describe(rows.origins[block]);
+      const std::string name = system.describe(rows, block);
       RedundantRows& entry = entry_for(report, name, rows.laws[block].dim);
       ++entry.rows;
       for (const int on : d.on) {
-        const std::string other = system.describe(rows.origins[block_of(rows, on)]);
+        const std::string other = system.describe(rows, block_of(rows, on));
         if (other != name && std::find(entry.on.begin(), entry.on.end(), other) == entry.on.end())
           entry.on.push_back(other);
       }
@@ -159,15 +191,15 @@ void find_rank(RigidSystem& system, const State& state, const Interactions& rows
 int worst_row(const Interactions& rows, const std::vector<double>& value) {
   int worst = -1;
   for (int r = 0; r < rows.rows(); ++r) {
-    if (std::isfinite(rows.laws[block_of(rows, r)].stiffness)) continue;
+    if (is_soft(rows.laws[block_of(rows, r)])) continue;
     if (worst < 0 || !(std::abs(value[r]) <= std::abs(value[worst]))) worst = r;
   }
   return worst;
 }
 
-[[noreturn]] void refuse(RigidSystem& system, const StartReport& report, const Interactions& rows,
+[[noreturn]] void refuse(const SystemAccess& system, const StartReport& report, const Interactions& rows,
                          int row, double error, const char* what) {
-  const std::string name = system.describe(rows.origins[block_of(rows, row)]);
+  const std::string name = system.describe(rows, block_of(rows, row));
   // Where a row depends on others and cannot hold, the others are the other side of the contradiction.
   for (const RedundantRows& r : report.redundant) {
     const bool involved = r.name == name || std::find(r.on.begin(), r.on.end(), name) != r.on.end();
@@ -184,7 +216,9 @@ int worst_row(const Interactions& rows, const std::vector<double>& value) {
 
 }  // namespace
 
-StartReport consistent_start(RigidSystem& system, const SimulationOptions& options, State& state) {
+StartReport consistent_start(const System& mechanics, const SimulationOptions& options,
+                             State& state) {
+  SystemAccess system(mechanics);
   StartReport report;
   report.dofs = system.nv();
   Interactions rows;
@@ -193,12 +227,12 @@ StartReport consistent_start(RigidSystem& system, const SimulationOptions& optio
   const int given = worst_row(rows, rows.g);
   report.position_error = given >= 0 ? std::abs(rows.g[given]) : 0;
 
-  DviStepper stepper(system, options);
+  JointProjection projection(mechanics);
   const Vector q = state.q;
   const Vector v = state.v;
   const double tolerance = options.stepper.projection_tolerance;
   if (options.assemble && report.rows > 0) {
-    stepper.project_positions(state, tolerance, 100);
+    projection.project_positions(state, tolerance, 100);
     system.interactions(state, {.equalities_only = true}, rows);
   }
   find_rank(system, state, rows, report);
@@ -210,7 +244,7 @@ StartReport consistent_start(RigidSystem& system, const SimulationOptions& optio
     refuse(system, report, rows, worst, std::abs(rows.g[worst]), "position");
   }
   if (options.assemble && report.rows > 0) {
-    stepper.project_velocities(state);
+    projection.project_velocities(state);
     Vector rate;
     multiply(rows.J, state.v, rate);
     std::vector<double> u(rate.data(), rate.data() + rate.size());

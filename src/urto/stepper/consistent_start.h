@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "urto/mechanics/rigid_system.h"
+#include "urto/mechanics/system.h"
 #include "urto/stepper/options.h"
 
 namespace urto {
@@ -33,6 +33,6 @@ struct StartReport {
 
 /// Projects `state` (when options.assemble) and reports. Throws InputError if constraints contradict each other, naming them, or if
 /// the positions cannot be assembled.
-StartReport consistent_start(RigidSystem& system, const SimulationOptions& options, State& state);
+StartReport consistent_start(const System& system, const SimulationOptions& options, State& state);
 
 }  // namespace urto

@@ -1,12 +1,14 @@
 #include "urto/stepper/simulation.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/mechanics/penalty_system.h"
 #include "urto/model/shape_geometry.h"
 
 namespace urto {
@@ -15,64 +17,6 @@ namespace {
 void check(bool good, const char* name, double found, const char* expected) {
   if (!good)
     throw InputError(fmt::format("simulation: {}", name), fmt::format("{}", found), expected);
-}
-
-void add(StepTimings& sum, const StepTimings& t) {
-  sum.rows += t.rows;
-  sum.assemble += t.assemble;
-  sum.solve += t.solve;
-  sum.certify += t.certify;
-  sum.advance += t.advance;
-}
-
-void add(EnergyFlow& sum, const EnergyFlow& e) {
-  sum.supplied += e.supplied;
-  sum.friction += e.friction;
-  sum.impact += e.impact;
-  sum.damping += e.damping;
-  sum.recovery += e.recovery;
-}
-
-// Whether the same contacts and limits carried load in two steps, by the multipliers they left.
-bool same_load(const StepMemory& a, const StepMemory& b) {
-  const auto next_loaded = [](const StepMemory& m, std::size_t k) {
-    for (; k < m.items.size(); ++k) {
-      const std::uint64_t id = m.items[k].id;
-      // Contacts have the top bit; see row_id for the rest.
-      const bool one_sided =
-          id >> 63U != 0 || id >> 40U == static_cast<std::uint64_t>(Origin::limit);
-      if (one_sided && m.lambda[m.items[k].start] > 0) break;
-    }
-    return k;
-  };
-  std::size_t i = next_loaded(a, 0);
-  std::size_t j = next_loaded(b, 0);
-  while (i < a.items.size() && j < b.items.size()) {
-    if (a.items[i].id != b.items[j].id) return false;
-    i = next_loaded(a, i + 1);
-    j = next_loaded(b, j + 1);
-  }
-  return i == a.items.size() && j == b.items.size();
-}
-
-// Two half steps as one step: sums, and the worse of two.
-StepReport joined(const StepReport& a, const StepReport& b) {
-  StepReport r = b;
-  r.t = a.t;
-  r.h = a.h + b.h;
-  if (!(a.certificate.residual() <= b.certificate.residual())) r.certificate = a.certificate;
-  if (a.solve.status != Status::converged) r.solve = a.solve;
-  r.meets_tolerance = a.meets_tolerance && b.meets_tolerance;
-  r.joint_error = std::max(a.joint_error, b.joint_error);
-  r.penetration = std::max(a.penetration, b.penetration);
-  r.early_rebound = std::max(a.early_rebound, b.early_rebound);
-  r.contact_energy_before = a.contact_energy_before;
-  r.newton_iterations += a.newton_iterations;
-  r.factorizations += a.factorizations;
-  r.cuts += a.cuts;
-  add(r.energy, a.energy);
-  add(r.timings, a.timings);
-  return r;
 }
 
 // With the travel of a step counted besides, the envelope only has to hold what acceleration adds.
@@ -142,23 +86,55 @@ void validate(const SimulationOptions& o) {
   validate_smooth(o.stepper);
 }
 
+/// What a run of a model consists of.
+struct Simulation::Parts {
+  Parts(const Model& model, const SimulationOptions& options) : rigid(model) {
+    const StepperInfo info = find_stepper(options.stepper.name);
+    check_capabilities(info, model);
+    if (options.stepper.penalty_contact && !info.contacts)
+      penalty = std::make_unique<PenaltySystem>(rigid, options.stepper.penalty);
+    stepper = make_stepper(mechanics(), options);
+  }
+  const System& mechanics() const { return penalty ? static_cast<const System&>(*penalty) : rigid; }
+
+  RigidSystem rigid;
+  std::unique_ptr<PenaltySystem> penalty = {};
+  std::unique_ptr<Stepper> stepper = {};
+};
+
+Simulation::~Simulation() = default;
+
 Simulation::Simulation(const Model& model, const SimulationOptions& options)
     : options_((validate(options), with_envelope(options, model))),
-      system_(model),
-      dvi_(system_, options_) {
-  const StepperInfo& info = find_stepper(options.stepper.name);
-  check_capabilities(info, model);
-  order_ = info.order;
-  if (options.stepper.penalty_contact && !info.contacts)
-    penalty_ = std::make_unique<PenaltySystem>(system_, options.stepper.penalty);
-  if (!info.contacts) smooth_ = make_smooth_stepper(mechanics(), options_);
+      parts_(std::make_unique<Parts>(model, options_)),
+      mechanics_(parts_->mechanics()),
+      stepper_(parts_->stepper.get()) {
+  double_steps(find_stepper(options_.stepper.name).order);
   point_.state = initial_state(model);
-  point_.next_step = point_.smooth_step = options.step;
+}
+
+Simulation::Simulation(const System& system, Stepper& stepper, State start,
+                       const SimulationOptions& options)
+    : options_((validate(options), options)), mechanics_(system), stepper_(&stepper) {
+  double_steps(find_stepper(options_.stepper.name).order);
+  point_.state = std::move(start);
+}
+
+void Simulation::double_steps(int order) {
+  if (!options_.adaptive) return;
+  doubling_ = std::make_unique<StepDoubling>(mechanics_.system(), *stepper_, options_, order);
+  stepper_ = doubling_.get();
+}
+
+const RigidSystem& Simulation::system() const {
+  assert(parts_ != nullptr);
+  return parts_->rigid;
 }
 
 const StartReport& Simulation::start() {
-  start_report_ = consistent_start(system_, options_, point_.state);
-  const Energies e = mechanics().energies(point_.state);
+  const System& joints = parts_ ? static_cast<const System&>(parts_->rigid) : mechanics_.system();
+  start_report_ = consistent_start(joints, options_, point_.state);
+  const Energies e = mechanics_.energies(point_.state);
   point_.energy = {
       .kinetic = e.kinetic, .potential = e.potential, .start = e.kinetic + e.potential};
   run_state_ = RunState::running;
@@ -167,6 +143,9 @@ const StartReport& Simulation::start() {
 
 void Simulation::resume(const Checkpoint& checkpoint) {
   point_ = checkpoint;
+  // Steps that ended at events, or a last one that was split, left the uniform grid.
+  const double on_grid = static_cast<double>(point_.steps) * options_.step;
+  on_grid_ = std::abs(point_.state.t - on_grid) <= 1e-9 * options_.step;
   run_state_ = RunState::running;
 }
 
@@ -183,7 +162,7 @@ bool Simulation::advance() {
     run_state_ = RunState::finished;
     return false;
   }
-  if (!(options_.adaptive ? adaptive_step() : fixed_step())) return false;
+  if (!take_step()) return false;
   account(report_);
   if (!point_.state.q.allFinite() || !point_.state.v.allFinite())
     return fail("the state is not a number any more");
@@ -196,7 +175,7 @@ bool Simulation::advance() {
 }
 
 void Simulation::account(const StepReport& r) {
-  const Energies e = mechanics().energies(point_.state);
+  const Energies e = mechanics_.energies(point_.state);
   EnergyAudit& audit = point_.energy;
   audit.kinetic = e.kinetic;
   audit.potential = e.potential + r.contact_energy;
@@ -208,7 +187,7 @@ void Simulation::account(const StepReport& r) {
   audit.damping += r.energy.damping;
   audit.recovery += r.energy.recovery;
   ++point_.steps;
-  point_.rejected += r.cuts;
+  point_.rejected += r.cuts + r.rejected;
   if (!r.meets_tolerance) ++point_.missed;
   if (!(r.certificate.residual() <= point_.worst_residual)) {
     point_.worst_residual = r.certificate.residual();
@@ -216,108 +195,29 @@ void Simulation::account(const StepReport& r) {
   }
   point_.worst_joint_error = std::max(point_.worst_joint_error, r.joint_error);
   point_.worst_penetration = std::max(point_.worst_penetration, r.penetration);
-  add(total_, r.timings);
+  total_ += r.timings;
 }
 
-bool Simulation::fixed_step() {
+bool Simulation::take_step() {
   const double left = options_.duration - point_.state.t;
   const bool last = left < options_.step * (1 + 1e-6);
   // A crumb at the end would have to remove the joint error of a whole step, O(h²), within it: a blow. Two equal steps instead.
   const bool split = !last && left < options_.step * (2 - 1e-6);
-  const double h = last ? left : split ? 0.5 * left : options_.step;
-  try {
-    stepper().step(point_.state, h, point_.memory, report_);
-  } catch (const InputError& error) {
-    return fail(error.what());
-  }
+  const double fixed = last ? left : split ? 0.5 * left : options_.step;
+  // Step doubling chooses its own steps, up to what is left.
+  const double h = options_.adaptive ? left : fixed;
+  const double goal = point_.state.t + h;
+  const StepOutcome outcome = stepper_->step(point_.state, h, point_.memory, report_);
+  if (outcome.failed()) return fail(outcome.message);
+  const bool whole = outcome.t >= goal;
   // Time by multiplication: a sum of a million steps would drift by its rounding.
-  if (last) {
+  if (whole && (options_.adaptive || last)) {
     point_.state.t = options_.duration;
-  } else if (!split) {
+  } else if (whole && !split && !options_.adaptive && on_grid_) {
     point_.state.t = static_cast<double>(point_.steps + 1) * options_.step;
   }
+  on_grid_ = on_grid_ && whole;
   return true;
-}
-
-// How far the two ways are apart. Where they agree because both rebound at once, the gap at which they did is the error.
-double Simulation::attempt_error() {
-  if (!fine_.q.allFinite() || !coarse_.q.allFinite())
-    return std::numeric_limits<double>::infinity();
-  // Of a method of order p the fine way is 2^p times better than the coarse one.
-  const double apart = fine_.q.size() > 0
-                           ? system_.difference(fine_.q, coarse_.q).cwiseAbs().maxCoeff() /
-                                 (std::ldexp(1.0, order_) - 1)
-                           : 0.0;
-  return std::max({apart, first_half_.early_rebound, report_.early_rebound});
-}
-
-// Step doubling. Both ways are of the same order (dvi: the first), so that their difference estimates the local error of the fine one, and (smooth steps) removes it.
-// A step in which the two ways disagree about which contacts act has an error of first order in h: it is accepted by the same
-// tolerance, but does not tell how large the next step may be, which returns to what it was before the event.
-bool Simulation::adaptive_step() {
-  for (;;) {
-    const double left = options_.duration - point_.state.t;
-    double h = std::clamp(point_.next_step, options_.min_step, options_.max_step);
-    const bool last = h >= left;
-    if (last) {
-      h = left;
-    } else if (left < 2 * h) {
-      h = 0.5 * left;  // no crumb at the end: see fixed_step
-    }
-    bool failed = false;
-    try {
-      coarse_ = point_.state;
-      coarse_memory_ = point_.memory;
-      stepper().step(coarse_, h, coarse_memory_, coarse_report_);
-      fine_ = point_.state;
-      fine_memory_ = point_.memory;
-      stepper().step(fine_, 0.5 * h, fine_memory_, first_half_);
-      // A step leaves a velocity along the joints of where it began. The next step removes that lag of O(h), but gyroscopic
-      // and damping forces would see it before, an error of O(h²) in one of the two ways only, which no combination of them removes.
-      if (options_.extrapolate && !smooth_) dvi_.project_velocities(fine_);
-      stepper().step(fine_, 0.5 * h, fine_memory_, report_);
-    } catch (const InputError& error) {
-      if (h <= options_.min_step) return fail(error.what());
-      failed = true;
-    }
-    const double error = failed ? std::numeric_limits<double>::infinity() : attempt_error();
-    // A body that lands loads its contact in all three: what the step before left tells a landing from a contact that lasts.
-    const bool smooth = !failed && first_half_.active_set == report_.active_set &&
-                        report_.active_set == coarse_report_.active_set &&
-                        same_load(point_.memory, fine_memory_);
-    const bool accepted =
-        error <= options_.error_tolerance || (h <= options_.min_step && std::isfinite(error));
-    const double ratio = error > 0 ? options_.error_tolerance / error : 1e6;
-    const double factor =
-        std::clamp(0.9 * (smooth ? std::pow(ratio, 1.0 / (order_ + 1)) : ratio), 0.2, 2.0);
-    if (!accepted) {
-      if (h <= options_.min_step) return fail("no finite step possible at min_step");
-      if (point_.smooth_step < h) point_.smooth_step = h;
-      point_.next_step = h * std::min(factor, 0.5);
-      ++point_.rejected;
-      continue;
-    }
-    if (smooth) {
-      point_.smooth_step = h * factor;
-      point_.next_step = last ? std::max(point_.next_step, point_.smooth_step) : point_.smooth_step;
-    } else {
-      point_.next_step = std::max(h * factor, 0.25 * point_.smooth_step);
-    }
-    report_ = joined(first_half_, report_);
-    if (smooth && options_.extrapolate && !smooth_) {
-      const Vector more = system_.difference(fine_.q, coarse_.q);
-      system_.add_increment(fine_.q, more, fine_.q);
-      fine_.v += fine_.v - coarse_.v;
-      // Two states on the joints have a combination beside them, by the square of their distance.
-      if (options_.stepper.project_joints)
-        dvi_.project_positions(fine_, options_.stepper.projection_tolerance, 5);
-      system_.accept(fine_);
-    }
-    std::swap(point_.state, fine_);
-    std::swap(point_.memory, fine_memory_);
-    if (last) point_.state.t = options_.duration;
-    return true;
-  }
 }
 
 bool Simulation::frame_due() {

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "urto/mechanics/penalty_system.h"
 #include "urto/mechanics/rigid_system.h"
 #include "urto/stepper/consistent_start.h"
-#include "urto/stepper/dvi.h"
 #include "urto/stepper/options.h"
+#include "urto/stepper/step_doubling.h"
+#include "urto/stepper/stepper.h"
 
 namespace urto {
 
@@ -36,9 +36,7 @@ struct Checkpoint {
   EnergyAudit energy;
   long steps = 0;  ///< accepted
   long rejected = 0;
-  long missed = 0;         ///< steps whose certificate missed the tolerance
-  double next_step = 0;    ///< adaptive: h of the next attempt
-  double smooth_step = 0;  ///< adaptive: h before the last event
+  long missed = 0;  ///< steps whose certificate missed the tolerance
   double worst_residual = 0, worst_residual_time = 0;
   double worst_joint_error = 0, worst_penetration = 0;
   double next_output = 0;  ///< time of the next recorded frame
@@ -48,8 +46,12 @@ enum class RunState : std::uint8_t { ready, running, finished, failed };
 
 class Simulation {
  public:
-  /// The model must be finalized and outlive the run. Throws InputError for bad options or shapes that cannot collide.
+  /// A run of a model with the stepper that the options name. The model must be finalized and outlive the run. Throws InputError for bad options or
+  /// shapes that cannot collide.
   Simulation(const Model& model, const SimulationOptions& options);
+  /// A run of any system with any stepper, both the caller's; options.stepper.name says what the stepper can do (order).
+  Simulation(const System& system, Stepper& stepper, State start, const SimulationOptions& options);
+  ~Simulation();
 
   /// Consistent start. Throws InputError for contradictory joints.
   const StartReport& start();
@@ -59,19 +61,21 @@ class Simulation {
   /// Takes one accepted step. False when the run is over: `run_state` and `failure` say why. Never throws for trouble of the numerical kind.
   bool advance();
 
-  const Model& model() const { return system_.model(); }
-  RigidSystem& system() { return system_; }
+  /// Of a run of a model only.
+  const RigidSystem& system() const;
+  const Model& model() const { return system().model(); }
   const SimulationOptions& options() const { return options_; }
   const State& state() const { return point_.state; }
   const Checkpoint& checkpoint() const { return point_; }  ///< of the last accepted step
   const EnergyAudit& energy() const { return point_.energy; }
   const StepReport& report() const { return report_; }  ///< of the last accepted step
   const StartReport& start_report() const { return start_report_; }
-  /// Rows and impulses of the last step; contacts through system().contacts().
-  const Interactions& rows() const { return stepper().rows(); }
-  const Vector& impulses() const { return stepper().impulses(); }
-  /// Of the stepper dvi.
-  const StepProblem& problem() const { return dvi_.problem(); }
+  /// Rows, contacts and impulses of the last step.
+  const Interactions& rows() const { return stepper_->rows(); }
+  const std::vector<Contact>& contacts() const { return rows().contacts; }
+  const Vector& impulses() const { return stepper_->impulses(); }
+  /// The step problem of the last step, null for steppers that solve none.
+  const StepProblem* problem() const { return stepper_->problem(); }
   RunState run_state() const { return run_state_; }
   const std::string& failure() const { return failure_; }
   double end_time() const { return options_.duration; }
@@ -80,32 +84,24 @@ class Simulation {
   const StepTimings& total_timings() const { return total_; }
 
  private:
-  /// What energies are asked of: with contacts by penalty not the model's own system.
-  System& mechanics() { return penalty_ ? static_cast<System&>(*penalty_) : system_; }
-  Stepper& stepper() { return smooth_ ? *smooth_ : static_cast<Stepper&>(dvi_); }
-  const Stepper& stepper() const { return smooth_ ? *smooth_ : static_cast<const Stepper&>(dvi_); }
-  bool fixed_step();
-  bool adaptive_step();
-  double attempt_error();
+  struct Parts;
+  void double_steps(int order);
+  bool take_step();
   void account(const StepReport& report);
   bool fail(std::string why);
 
   SimulationOptions options_;
-  RigidSystem system_;
-  DviStepper dvi_;  ///< also projects onto the joints
-  std::unique_ptr<PenaltySystem> penalty_ = {};
-  std::unique_ptr<Stepper> smooth_ = {};  ///< when the options name one
-  int order_ = 1;
+  std::unique_ptr<Parts> parts_ = {};
+  SystemAccess mechanics_;  ///< what energies are asked of: with contacts by penalty not the model's own system
+  Stepper* stepper_ = nullptr;
+  std::unique_ptr<StepDoubling> doubling_ = {};
+  bool on_grid_ = true;  ///< every step so far was a whole one
   Checkpoint point_;
   StepReport report_;
   StartReport start_report_;
   StepTimings total_;
   RunState run_state_ = RunState::ready;
   std::string failure_ = {};
-  // Adaptive attempts.
-  State coarse_, fine_;
-  StepMemory coarse_memory_, fine_memory_;
-  StepReport first_half_, coarse_report_;
 };
 
 }  // namespace urto

@@ -3,79 +3,108 @@
 #include <Eigen/LU>
 
 namespace urto {
+namespace {
 
-ExplicitStepper::ExplicitStepper(System& system, const SimulationOptions& options,
+// Of a node, with its storage on the stack.
+using NodeMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_entry_width, max_entry_width>;
+
+}  // namespace
+
+ExplicitStepper::ExplicitStepper(const System& system, const SimulationOptions& options,
                                  ExplicitKind kind)
     : SmoothStepper(system, options), kind_(kind) {}
 
-bool ExplicitStepper::advance(Point& p, double h, Work& work) {
+bool ExplicitStepper::advance(MotionPoint& p, double h, Work& work) {
+  bool good = true;
   switch (kind_) {
     case ExplicitKind::euler:
     case ExplicitKind::semi_implicit_euler:
       euler(p, h);
       break;
     case ExplicitKind::heun:
-      heun(p, h);
+      good = heun(p, h);
       break;
     case ExplicitKind::leapfrog:
-      leapfrog(p, h);
+      good = leapfrog(p, h);
       break;
     case ExplicitKind::runge_kutta:
     case ExplicitKind::munthe_kaas:
-      runge_kutta(p, h);
+      good = runge_kutta(p, h);
       break;
   }
+  if (!good) return false;
   p.state.t += h;
-  if (options_.project_joints) project(p.state);
+  if (options_.project_joints) {
+    projection_.project_positions(p.state, options_.projection_tolerance, 5);
+    projection_.project_velocities(p.state, true);
+  }
   system_.accept(p.state);
   // At the new state: what is reported now, and the first stage of the next step.
-  accelerations(p.state, p.a, p.lambda, true);
-  p.a_true = p.a;
-  work.residual = linear_residual();
   ++work.factorizations;
+  if (!accelerations(p.state, p.a, p.lambda, true)) return false;
+  p.a_true = p.a;
   return true;
 }
 
-void ExplicitStepper::euler(Point& p, double h) {
+// Updates of several stages are formulas, not equations that could be missed: what was solved are the accelerations.
+void ExplicitStepper::certify(const MotionPoint& before, const MotionPoint& after, double h,
+                              MotionCertifier& certifier) const {
+  certifier.check_force_balance();
+  certifier.check_accelerations(options_.baumgarte);
+  const bool one_stage =
+      kind_ == ExplicitKind::euler || kind_ == ExplicitKind::semi_implicit_euler;
+  if (!one_stage || options_.project_joints) return;
+  Vector& wanted = certifier.buffer(0);
+  wanted = before.state.v + h * before.a;
+  certifier.check_equal(after.state.v, wanted);
+  wanted = h * (kind_ == ExplicitKind::euler ? before.state.v : after.state.v);
+  certifier.check_increment(wanted);
+}
+
+void ExplicitStepper::euler(MotionPoint& p, double h) {
   if (kind_ == ExplicitKind::euler) increment_ = h * p.state.v;
   p.state.v += h * p.a;
   if (kind_ == ExplicitKind::semi_implicit_euler) increment_ = h * p.state.v;
   system_.add_increment(p.state.q, increment_, p.state.q);
 }
 
-void ExplicitStepper::heun(Point& p, double h) {
+bool ExplicitStepper::heun(MotionPoint& p, double h) {
   probe_ = p.state;
   probe_.t += h;
   increment_ = h * p.state.v;
   system_.add_increment(p.state.q, increment_, probe_.q);
   probe_.v += h * p.a;
-  accelerations(probe_, a_, lambda_, true);
+  if (!accelerations(probe_, a_, lambda_, true)) return false;
   increment_ = 0.5 * h * (p.state.v + probe_.v);
   system_.add_increment(p.state.q, increment_, p.state.q);
   p.state.v += 0.5 * h * (p.a + a_);
+  return true;
 }
 
 // Velocity Verlet. Forces that depend on velocity see the predicted one, which keeps the second order.
-void ExplicitStepper::leapfrog(Point& p, double h) {
+bool ExplicitStepper::leapfrog(MotionPoint& p, double h) {
   increment_ = h * p.state.v + 0.5 * h * h * p.a;
   system_.add_increment(p.state.q, increment_, p.state.q);
   probe_ = p.state;
   probe_.t += h;
   probe_.v += h * p.a;
-  accelerations(probe_, a_, lambda_, true);
+  if (!accelerations(probe_, a_, lambda_, true)) return false;
   p.state.v += 0.5 * h * (p.a + a_);
+  return true;
 }
 
 void ExplicitStepper::solve_tangent(const Vector& u, Vector& x) {
   system_.increment_tangent(u, tangent_);
   for (int k = 0; k < tangent_.blocks(); ++k) {
-    const Eigen::Matrix<double, 6, 6> T = tangent_.block(k);
-    auto part = x.segment<6>(tangent_.start[k]);
-    part = T.partialPivLu().solve(part.eval());
+    const NodeMatrix T = tangent_.block(k);
+    auto part = x.segment(tangent_.start[k], tangent_.size(k));
+    const NodeMatrix solved = T.partialPivLu().solve(part);
+    part = solved;
   }
 }
 
-void ExplicitStepper::stage(const Point& p, double h, int k, double part, const Vector& u,
+bool ExplicitStepper::stage(const MotionPoint& p, double h, int k, double part, const Vector& u,
                             const Vector& dv) {
   probe_ = p.state;
   probe_.t += part * h;
@@ -83,20 +112,21 @@ void ExplicitStepper::stage(const Point& p, double h, int k, double part, const 
   probe_.v += part * h * dv;
   du_[k] = probe_.v;
   if (kind_ == ExplicitKind::munthe_kaas) solve_tangent(u, du_[k]);
-  accelerations(probe_, dv_[k], lambda_, true);
+  return accelerations(probe_, dv_[k], lambda_, true);
 }
 
-void ExplicitStepper::runge_kutta(Point& p, double h) {
+bool ExplicitStepper::runge_kutta(MotionPoint& p, double h) {
   du_[0] = p.state.v;
   dv_[0] = p.a;
   for (int k = 1; k < 4; ++k) {
     const double part = k == 3 ? 1.0 : 0.5;
     increment_ = part * h * du_[k - 1];
-    stage(p, h, k, part, increment_, dv_[k - 1]);
+    if (!stage(p, h, k, part, increment_, dv_[k - 1])) return false;
   }
   increment_ = h / 6 * (du_[0] + 2 * du_[1] + 2 * du_[2] + du_[3]);
   system_.add_increment(p.state.q, increment_, p.state.q);
   p.state.v += h / 6 * (dv_[0] + 2 * dv_[1] + 2 * dv_[2] + dv_[3]);
+  return true;
 }
 
 }  // namespace urto

@@ -20,16 +20,18 @@ enum class ExplicitKind : std::uint8_t {
 
 class ExplicitStepper final : public SmoothStepper {
  public:
-  ExplicitStepper(System& system, const SimulationOptions& options, ExplicitKind kind);
+  ExplicitStepper(const System& system, const SimulationOptions& options, ExplicitKind kind);
 
  private:
-  bool advance(Point& p, double h, Work& work) override;
-  void euler(Point& p, double h);
-  void heun(Point& p, double h);
-  void leapfrog(Point& p, double h);
-  void runge_kutta(Point& p, double h);
-  /// Stage `k` at q₀ ⊕ u, v₀ + h dv, t₀ + part h: fills du_[k], dv_[k].
-  void stage(const Point& p, double h, int k, double part, const Vector& u, const Vector& dv);
+  bool advance(MotionPoint& p, double h, Work& work) override;
+  void certify(const MotionPoint& before, const MotionPoint& after, double h,
+               MotionCertifier& certifier) const override;
+  void euler(MotionPoint& p, double h);
+  bool heun(MotionPoint& p, double h);
+  bool leapfrog(MotionPoint& p, double h);
+  bool runge_kutta(MotionPoint& p, double h);
+  /// Stage `k` at q₀ ⊕ u, v₀ + h dv, t₀ + part h: fills du_[k], dv_[k]. False where there are no accelerations.
+  bool stage(const MotionPoint& p, double h, int k, double part, const Vector& u, const Vector& dv);
   /// x ← T(u)⁻¹ x.
   void solve_tangent(const Vector& u, Vector& x);
 

@@ -12,6 +12,7 @@
 // K = −∂(f + Jᵀλ)/∂q with the geometric term, D = −∂f/∂v, T the tangent of the increment.
 #pragma once
 
+#include "urto/linalg/block_factor.h"
 #include "urto/stepper/smooth_stepper.h"
 
 namespace urto {
@@ -28,51 +29,34 @@ ImplicitScheme generalised_alpha_scheme(double spectral_radius);
 
 class ImplicitStepper final : public SmoothStepper {
  public:
-  ImplicitStepper(System& system, const SimulationOptions& options, const ImplicitScheme& scheme);
+  ImplicitStepper(const System& system, const SimulationOptions& options,
+                  const ImplicitScheme& scheme);
 
  private:
-  bool advance(Point& p, double h, Work& work) override;
-  void place(const Point& p, double h);
+  bool advance(MotionPoint& p, double h, Work& work) override;
+  void certify(const MotionPoint& before, const MotionPoint& after, double h,
+               MotionCertifier& certifier) const override;
+  void place(const MotionPoint& p, double h);
   double evaluate(double h);
   bool factorize(double h, Work& work);
   void add_tangents(double h);
   void add_constraint_rows(double h);
   void add_velocity_constraints(double h);
+  bool condense_start_rows();
   void correct();
-  double rounding(const Point& p, double h) const;
-  double relative_residual() const;
+  double rounding(const MotionPoint& p, double h) const;
 
   ImplicitScheme scheme_;
   SaddleLu factor_;
-  ForceTangents tangents_;
+  BlockMatrix matrix_;   ///< κM + h c₁ D + h² b₁ K T
   BlockMatrix tangent_;  ///< T
+  BlockRows turned_;     ///< J T
   State trial_state_;
   Vector a_, a_true_, lambda_, increment_, reaction_, inertia_;
   // Velocity constraints: positions move by h² G η besides, G = M⁻¹Jᵀ at the start of the step.
   SparseMatrix start_rows_;
+  BlockFactor mass_factor_;
   Vector eta_;
 };
-
-/// One linear solve a step: implicit Euler (recipe 000 §2.7.6, variant C) and the trapezoidal rule (§2.12) linearised at its start.
-class LinearisedStepper final : public SmoothStepper {
- public:
-  LinearisedStepper(System& system, const SimulationOptions& options, bool trapezoidal);
-
- private:
-  bool advance(Point& p, double h, Work& work) override;
-  void assemble(const State& at, double theta, double h);
-  void add_row(int block, double theta, double h);
-
-  bool trapezoidal_;
-  SaddleLu factor_;
-  ForceTangents tangents_;
-  State probe_;
-  Vector first_force_, increment_;
-  std::vector<double> errors_ = {}, drifts_ = {};  ///< g and g_t at the start of the step
-};
-
-/// matrix += damping D + stiffness K T, at rows and columns of the dofs; T may have no blocks.
-void add_tangents(const ForceTangents& tangents, const BlockMatrix& T, double damping,
-                  double stiffness, int dofs, SaddleLu& matrix);
 
 }  // namespace urto

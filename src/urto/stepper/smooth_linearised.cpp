@@ -1,69 +1,56 @@
+#include "urto/stepper/smooth_linearised.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "urto/stepper/smooth_implicit.h"
-
 namespace urto {
 
-LinearisedStepper::LinearisedStepper(System& system, const SimulationOptions& options,
+LinearisedStepper::LinearisedStepper(const System& system, const SimulationOptions& options,
                                      bool trapezoidal)
     : SmoothStepper(system, options), trapezoidal_(trapezoidal) {}
 
-// H = M + θh D + θ²h² K at the state `at`, and a = M v + h f + θh D v + (θ²h² K v where the forces were taken at the predicted state).
-void LinearisedStepper::assemble(const State& at, double theta, double h) {
+// The matrix at the state `at`, and the right-hand side: where the forces were taken at the predicted state, K acts on v as well.
+void LinearisedStepper::assemble(const State& at, double h) {
   const int n = system_.nv();
-  system_.mass(at, mass_);
-  system_.tangents(at, Tangent::exact, tangents_);
-  factor_.start(n, n + rows_.rows());
-  add_mass(factor_, 1);
-  static const BlockMatrix flat;
-  add_tangents(tangents_, flat, theta * h, theta * theta * h * h, n, factor_);
+  const double part = theta() * h;
   rhs_.setZero(n + rows_.rows());
-  increment_.resize(n);
-  multiply(mass_, at.v, increment_);
+  matrix_.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);
+  system_.assemble(at, {.mass = 1, .damping = part}, Tangent::exact, matrix_);
+  if (!trapezoidal_) multiply(matrix_, at.v, increment_);
+  system_.assemble(at, {.stiffness = part * part}, Tangent::exact, matrix_);
+  matrix_.finish_assembly();
+  if (trapezoidal_) multiply(matrix_, at.v, increment_);
   rhs_.head(n) = increment_ + h * force_;
-  for (const ForceTangents::Block& block : tangents_.blocks) {
-    const int rows = std::min(6, n - block.row);
-    const int columns = std::min(6, n - block.column);
-    Eigen::Matrix<double, 6, 6> sum = theta * h * block.damping;
-    if (trapezoidal_) sum += theta * theta * h * h * block.stiffness;
-    rhs_.segment(block.row, rows) +=
-        sum.topLeftCorner(rows, columns) * at.v.segment(block.column, columns);
-  }
-  for (int i = 0; i < rows_.blocks(); ++i) add_row(i, theta, h);
+  factor_.start(n, n + rows_.rows());
+  factor_.add(matrix_);
+  add_rows(h);
 }
 
 // J v⁺ = −g/h − g_t; soft rows J v⁺ + k g/(θhk + c) + g_t + ℓ/(h(θhk + c)) = 0 with the impulse ℓ (recipe 000 §2.17).
-void LinearisedStepper::add_row(int block, double theta, double h) {
+void LinearisedStepper::add_rows(double h) {
   const int n = system_.nv();
-  const BlockRows& J = rows_.J;
-  const Law& law = rows_.laws[block];
-  for (int e = J.entry_start[block]; e < J.entry_start[block + 1]; ++e) {
-    const BlockRows::Entry& entry = J.entries[e];
-    for (int r = 0; r < J.height(block); ++r) {
-      for (int c = 0; c < entry.width; ++c) {
-        const double value = J.values[entry.offset + r * entry.width + c];
-        factor_.add(entry.column + c, n + J.row_start[block] + r, value);
-        factor_.add(n + J.row_start[block] + r, entry.column + c, value);
+  rules_.clear();
+  for (int i = 0; i < rows_.blocks(); ++i) {
+    const Law& law = rows_.laws[i];
+    const double resistance = theta() * h * law.stiffness + law.damping;
+    rules_.push_back(is_soft(law)
+                         ? SaddleRow{.diagonal = -1 / (h * resistance), .shifted = false}
+                         : SaddleRow{});
+    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
+      rhs_[n + r] = -drifts_[r];
+      if (is_soft(law)) {
+        rhs_[n + r] -= law.stiffness / resistance * errors_[r];
+      } else if (!law.on_velocity) {
+        rhs_[n + r] -= errors_[r] / h;
       }
     }
   }
-  for (int r = J.row_start[block]; r < J.row_start[block + 1]; ++r) {
-    rhs_[n + r] = -drifts_[r];
-    if (is_soft(law)) {
-      const double resistance = theta * h * law.stiffness + law.damping;
-      rhs_[n + r] -= law.stiffness / resistance * errors_[r];
-      factor_.add(n + r, n + r, -1 / (h * resistance));
-      continue;
-    }
-    if (!law.on_velocity) rhs_[n + r] -= errors_[r] / h;
-    factor_.shift(n + r, -1);
-  }
+  factor_.add_rows(rows_.J, rows_.J, rules_);
 }
 
 // Trapezoidal: forces and J at the predicted state q ⊕ h v, v; the joints' error at the start. With the reaction of the start left out, the printed
 // multiplier tends to twice the reaction (recipe 000 §2.12): ℓ/h, its half, is what is reported.
-bool LinearisedStepper::advance(Point& p, double h, Work& work) {
+bool LinearisedStepper::advance(MotionPoint& p, double h, Work& work) {
   const int n = system_.nv();
   measure_rows(p.state);
   errors_ = rows_.g;
@@ -79,13 +66,12 @@ bool LinearisedStepper::advance(Point& p, double h, Work& work) {
     system_.force(probe_, force_);
     force_ = 0.5 * (force_ + first_force_);
   }
-  assemble(probe_, trapezoidal_ ? 0.5 : 1.0, h);
+  assemble(probe_, h);
   ++work.factorizations;
   ++work.iterations;
   if (!factor_.factorize()) return false;
   factor_.solve(rhs_, solution_);
   if (!solution_.allFinite()) return false;
-  work.residual = factor_.residual();
   p.lambda = -solution_.tail(rows_.rows()) / h;
   if (trapezoidal_) {
     increment_ = 0.5 * h * (p.state.v + solution_.head(n));
@@ -98,6 +84,11 @@ bool LinearisedStepper::advance(Point& p, double h, Work& work) {
   p.state.t += h;
   measure_rows(p.state);
   return true;
+}
+
+void LinearisedStepper::certify(const MotionPoint& /*before*/, const MotionPoint& /*after*/, double h,
+                                MotionCertifier& certifier) const {
+  certifier.check_linearised(h, trapezoidal_);
 }
 
 }  // namespace urto

@@ -1,14 +1,14 @@
-// What all time steppers share: what a step leaves behind, what it reports, and the list of steppers by name.
+// What all time steppers share: what a step leaves behind, what it reports, how it ends, and the list of steppers by name.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "urto/math/named_arrays.h"
 #include "urto/mechanics/system.h"
 #include "urto/problem/certificate.h"
 #include "urto/solver/step_solver.h"
@@ -16,7 +16,8 @@
 
 namespace urto {
 
-/// What one step leaves to the next: multipliers by row id. Part of a checkpoint, or a resumed run would differ in its last bits.
+/// What one step leaves to the next: multipliers by row id, and whatever else a stepper carries, by name. Part of a checkpoint, or a
+/// resumed run would differ in its last bits; a checkpoint needs no edit for a new stepper.
 struct StepMemory {
   struct Item {
     std::uint64_t id = 0;
@@ -26,14 +27,17 @@ struct StepMemory {
   std::vector<Item> items = {};  ///< sorted by id
   std::vector<double> lambda = {};
   double h = 0;
-  /// Smooth steppers: the method's acceleration and the motion's (generalised-α keeps the two apart), and (supplied, dissipated) power at the end of the step.
-  std::vector<double> acceleration = {}, true_acceleration = {};
-  std::array<double, 2> power{};
+  NamedArrays arrays = {};
 };
+
+/// Multipliers of a step as the next one's memory.
+void remember(const Interactions& rows, const Vector& lambda, double h, StepMemory& memory);
+/// λ of the rows that were there in the last step, scaled from impulses of its length to those of h; zero elsewhere.
+void recall(const StepMemory& memory, const Interactions& rows, double h, Vector& lambda);
 
 /// Energy that went somewhere during a step [J].
 struct EnergyFlow {
-  double supplied = 0;  ///< by loads, motors and bodies that move as told
+  double supplied = 0;  ///< by loads, motors and kinematic bodies
   double friction = 0;  ///< dissipated
   double impact = 0;    ///< dissipated by normal contact and limit impulses
   double damping = 0;   ///< dissipated
@@ -44,17 +48,35 @@ struct StepTimings {  ///< [s]
   double rows = 0, assemble = 0, solve = 0, certify = 0, advance = 0;
 };
 
+inline StepTimings& operator+=(StepTimings& sum, const StepTimings& t) {
+  sum.rows += t.rows;
+  sum.assemble += t.assemble;
+  sum.solve += t.solve;
+  sum.certify += t.certify;
+  sum.advance += t.advance;
+  return sum;
+}
+
+inline EnergyFlow& operator+=(EnergyFlow& sum, const EnergyFlow& e) {
+  sum.supplied += e.supplied;
+  sum.friction += e.friction;
+  sum.impact += e.impact;
+  sum.damping += e.damping;
+  sum.recovery += e.recovery;
+  return sum;
+}
+
 struct StepReport {
   double t = 0, h = 0;  ///< the step from t to t + h
   Certificate certificate;
   StepSolveReport solve;
   EnergyFlow energy;
-  double joint_error =
-      0;  ///< largest |g| of a rigid equality row at the start of the step [m, rad]
+  /// Largest |g| of a rigid equality row [m, rad]: at the start of the step for dvi, at its end for the smooth steppers.
+  double joint_error = 0;
   double penetration = 0;  ///< deepest rigid contact at the start of the step [m]
   /// Energy of soft and cohesive contacts at the start of the step and, by the gaps' linear motion, at its end [J].
   double contact_energy_before = 0, contact_energy = 0;
-  int contacts = 0;              ///< rows blocks of contacts and limits within reach
+  int contacts = 0;              ///< row blocks of contacts and limits within reach
   int active = 0;                ///< of those, with an impulse
   std::uint64_t active_set = 0;  ///< a hash of which ones, and of which rebound
   int limited_rebounds =
@@ -63,8 +85,25 @@ struct StepReport {
   int newton_iterations = 0;  ///< smooth steppers: over all parts of the step
   int factorizations = 0;     ///< smooth steppers
   int cuts = 0;               ///< smooth steppers: how often Newton failed and the step was halved
+  int rejected = 0;           ///< step doubling: attempts that were given up before this one
   bool meets_tolerance = true;
   StepTimings timings;
+};
+
+enum class StepStatus : std::uint8_t {
+  done,    ///< the state is that at the end of the step
+  event,   ///< it stopped earlier, at something that happens there: `event` says what
+  failed,  ///< no step is possible; the state is as it was
+};
+
+/// How a step ended. Numerical trouble is an outcome, not an exception.
+struct StepOutcome {
+  StepStatus status = StepStatus::done;
+  double t = 0;  ///< reached
+  std::string event = {};
+  std::string message = {};  ///< why, if it failed
+
+  bool failed() const { return status == StepStatus::failed; }
 };
 
 class Stepper {
@@ -74,31 +113,48 @@ class Stepper {
   Stepper(const Stepper&) = delete;
   Stepper& operator=(const Stepper&) = delete;
 
-  /// Advances the state by h. Throws InputError where it cannot go on.
-  virtual void step(State& state, double h, StepMemory& memory, StepReport& report) = 0;
+  /// Advances the state by h, or less: the outcome says how far.
+  virtual StepOutcome step(State& state, double h, StepMemory& memory, StepReport& report) = 0;
   /// Of the last step: its rows, impulses γ [N·s].
   virtual const Interactions& rows() const = 0;
   virtual const Vector& impulses() const = 0;
+  /// The step problem it solved last, null where it solves none.
+  virtual const StepProblem* problem() const { return nullptr; }
+
+  /// Brings the velocity of a half-way state along the joints, for extrapolation in step doubling.
+  virtual void align_velocities(State& /*state*/) {}
+  /// Brings an extrapolated state back to where the stepper wants it.
+  virtual void align_positions(State& /*state*/) {}
+  /// True if 2 q_{h/2} − q_h of two smooth steps is a better answer than q_{h/2}.
+  virtual bool can_extrapolate() const { return false; }
 };
 
 /// What a stepper can do.
 struct StepperInfo {
-  std::string_view name = {};
+  std::string name = {};
   int order = 1;          ///< of positions and velocities; on rotations where it differs, the lower
   bool implicit = false;  ///< stable on stiff springs
   bool contacts = false;  ///< contacts, limits, dry friction
   bool discouraged = false;  ///< kept for comparisons: the source says so, or its own numbers do
-  std::string_view summary = {};
+  std::string summary = {};
 };
 
-std::span<const StepperInfo> steppers();
+/// Makes a stepper for a system that outlives it.
+using StepperFactory =
+    std::function<std::unique_ptr<Stepper>(const System& system, const SimulationOptions& options)>;
+
+/// Adds a stepper to the list, for scenes and programs to choose by name. Throws InputError if the name is taken or empty.
+void register_stepper(StepperInfo info, StepperFactory factory);
+
+/// All that are registered: the built-in ones first.
+std::vector<StepperInfo> steppers();
 /// Throws InputError with the names for a name that is none.
-const StepperInfo& find_stepper(std::string_view name);
+StepperInfo find_stepper(std::string_view name);
 
 /// Throws InputError naming the first thing in the model that the stepper cannot treat and a stepper that can.
 void check_capabilities(const StepperInfo& stepper, const Model& model);
 
-/// A smooth stepper by name; the system must outlive it.
-std::unique_ptr<Stepper> make_smooth_stepper(System& system, const SimulationOptions& options);
+/// The stepper that options.stepper.name names.
+std::unique_ptr<Stepper> make_stepper(const System& system, const SimulationOptions& options);
 
 }  // namespace urto

@@ -1,60 +1,107 @@
 // The list of steppers, what each can do, and what it refuses.
 #include <cmath>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "urto/error.h"
+#include "urto/stepper/dvi.h"
 #include "urto/stepper/smooth_explicit.h"
 #include "urto/stepper/smooth_implicit.h"
+#include "urto/stepper/smooth_linearised.h"
 
 namespace urto {
 namespace {
 
-constexpr std::array<StepperInfo, 14> list{{
-    {.name = "dvi",
+struct Registered {
+  StepperInfo info;
+  StepperFactory make;
+};
+
+StepperFactory explicit_kind(ExplicitKind kind) {
+  return [kind](const System& system, const SimulationOptions& options) {
+    return std::make_unique<ExplicitStepper>(system, options, kind);
+  };
+}
+
+StepperFactory implicit_scheme(ImplicitScheme (*scheme)(const StepperOptions&)) {
+  return [scheme](const System& system, const SimulationOptions& options) {
+    return std::make_unique<ImplicitStepper>(system, options, scheme(options.stepper));
+  };
+}
+
+StepperFactory linearised(bool trapezoidal) {
+  return [trapezoidal](const System& system, const SimulationOptions& options) {
+    return std::make_unique<LinearisedStepper>(system, options, trapezoidal);
+  };
+}
+
+std::unique_ptr<Stepper> make_dvi(const System& system, const SimulationOptions& options) {
+  return std::make_unique<DviStepper>(system, options);
+}
+
+std::vector<Registered> built_in() {
+  using Options = const StepperOptions&;
+  return {
+      {{.name = "dvi",
      .order = 1,
      .implicit = true,
      .contacts = true,
      .summary = "one step problem a step: impacts, contacts, friction"},
-    {.name = "explicit-euler",
+       make_dvi},
+      {{.name = "explicit-euler",
      .order = 1,
      .discouraged = true,
      .summary = "for comparisons: gains energy"},
-    {.name = "semi-implicit-euler", .order = 1, .summary = "symplectic Euler"},
-    {.name = "heun", .order = 2, .summary = "explicit trapezoidal rule"},
-    {.name = "leapfrog", .order = 2, .summary = "velocity Verlet"},
-    {.name = "rk4",
+       explicit_kind(ExplicitKind::euler)},
+      {{.name = "semi-implicit-euler", .order = 1, .summary = "symplectic Euler"},
+       explicit_kind(ExplicitKind::semi_implicit_euler)},
+      {{.name = "heun", .order = 2, .summary = "explicit trapezoidal rule"},
+       explicit_kind(ExplicitKind::heun)},
+      {{.name = "leapfrog", .order = 2, .summary = "velocity Verlet"},
+       explicit_kind(ExplicitKind::leapfrog)},
+      {{.name = "rk4",
      .order = 2,
      .summary = "Runge-Kutta with one exponential: order 4, 2 on rotations"},
-    {.name = "munthe-kaas", .order = 4, .summary = "Runge-Kutta of order 4 on rotations too"},
-    {.name = "implicit-euler", .order = 1, .implicit = true, .summary = "damps most"},
-    {.name = "linear-implicit-euler",
+       explicit_kind(ExplicitKind::runge_kutta)},
+      {{.name = "munthe-kaas", .order = 4, .summary = "Runge-Kutta of order 4 on rotations too"},
+       explicit_kind(ExplicitKind::munthe_kaas)},
+      {{.name = "implicit-euler", .order = 1, .implicit = true, .summary = "damps most"},
+       implicit_scheme([](Options) { return implicit_euler_scheme(); })},
+      {{.name = "linear-implicit-euler",
      .order = 1,
      .implicit = true,
      .summary = "one linear solve a step; joints as in dvi"},
-    {.name = "trapezoidal",
+       linearised(false)},
+      {{.name = "trapezoidal",
      .order = 2,
      .implicit = true,
      .summary = "no damping; reactions of joints oscillate"},
-    {.name = "linear-trapezoidal",
+       implicit_scheme([](Options) { return newmark_scheme(0.5, 0.25); })},
+      {{.name = "linear-trapezoidal",
      .order = 1,
      .implicit = true,
      .discouraged = true,
      .summary = "untested in the source, which advises against it; sawtooth reactions"},
-    {.name = "newmark",
+       linearised(true)},
+      {{.name = "newmark",
      .order = 2,
      .implicit = true,
      .summary = "gamma, beta; order 1 unless gamma = 1/2"},
-    {.name = "hht",
+       implicit_scheme([](Options o) { return newmark_scheme(o.newmark_gamma, o.newmark_beta); })},
+      {{.name = "hht",
      .order = 2,
      .implicit = true,
      .summary = "alpha in [-1/3, 0] damps fast oscillations"},
-    {.name = "generalised-alpha",
+       implicit_scheme([](Options o) { return hht_scheme(o.hht_alpha); })},
+      {{.name = "generalised-alpha",
      .order = 2,
      .implicit = true,
      .summary = "spectral radius at infinity in [0, 1] chooses the damping"},
-}};
+       implicit_scheme([](Options o) { return generalised_alpha_scheme(o.spectral_radius); })},
+  };
+}
 
 [[noreturn]] void refuse(const StepperInfo& stepper, std::string_view what,
                          const std::string& name) {
@@ -63,20 +110,58 @@ constexpr std::array<StepperInfo, 14> list{{
                    "a model without it, or the stepper 'dvi', which treats it");
 }
 
-}  // namespace
+// One list per process: that is what a name in a scene means. Filled on first use, under a lock.
+struct Registry {
+  std::mutex mutex;
+  std::vector<Registered> list = built_in();
+};
 
-std::span<const StepperInfo> steppers() {
-  return list;
+Registry& registry() {
+  static Registry all;
+  return all;
 }
 
-const StepperInfo& find_stepper(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const StepperInfo& s : list) {
-    if (s.name == name) return s;
-    names.push_back(s.name);
+Registered find(std::string_view name) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::vector<std::string> names;
+  for (const Registered& s : all.list) {
+    if (s.info.name == name) return s;
+    names.push_back(s.info.name);
   }
   throw InputError("simulation: stepper", fmt::format("'{}'", name),
                    fmt::format("one of: {}", fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+void register_stepper(StepperInfo info, StepperFactory factory) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const Registered& s : all.list) {
+    if (s.info.name == info.name)
+      throw InputError("a stepper to register", fmt::format("the name '{}'", info.name),
+                       "a name that no stepper has yet");
+  }
+  if (info.name.empty() || !factory)
+    throw InputError("a stepper to register", "no name or nothing that makes it", "both");
+  all.list.push_back({std::move(info), std::move(factory)});
+}
+
+std::vector<StepperInfo> steppers() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::vector<StepperInfo> out;
+  for (const Registered& s : all.list) out.push_back(s.info);
+  return out;
+}
+
+StepperInfo find_stepper(std::string_view name) {
+  return find(name).info;
+}
+
+std::unique_ptr<Stepper> make_stepper(const System& system, const SimulationOptions& options) {
+  return find(options.stepper.name).make(system, options);
 }
 
 // Shapes may be there without ever touching: contact is refused where it happens (SmoothStepper::refuse_contact).
@@ -88,32 +173,6 @@ void check_capabilities(const StepperInfo& stepper, const Model& model) {
     if (motor.mode == MotorMode::speed && std::isfinite(motor.max_force))
       refuse(stepper, "bounded motor", motor.name);
   }
-}
-
-std::unique_ptr<Stepper> make_smooth_stepper(System& system, const SimulationOptions& options) {
-  const StepperOptions& s = options.stepper;
-  const auto is_explicit = [&](ExplicitKind kind) {
-    return std::make_unique<ExplicitStepper>(system, options, kind);
-  };
-  const auto is_implicit = [&](const ImplicitScheme& scheme) {
-    return std::make_unique<ImplicitStepper>(system, options, scheme);
-  };
-  if (s.name == "explicit-euler") return is_explicit(ExplicitKind::euler);
-  if (s.name == "semi-implicit-euler") return is_explicit(ExplicitKind::semi_implicit_euler);
-  if (s.name == "heun") return is_explicit(ExplicitKind::heun);
-  if (s.name == "leapfrog") return is_explicit(ExplicitKind::leapfrog);
-  if (s.name == "rk4") return is_explicit(ExplicitKind::runge_kutta);
-  if (s.name == "munthe-kaas") return is_explicit(ExplicitKind::munthe_kaas);
-  if (s.name == "implicit-euler") return is_implicit(implicit_euler_scheme());
-  if (s.name == "trapezoidal") return is_implicit(newmark_scheme(0.5, 0.25));
-  if (s.name == "newmark") return is_implicit(newmark_scheme(s.newmark_gamma, s.newmark_beta));
-  if (s.name == "hht") return is_implicit(hht_scheme(s.hht_alpha));
-  if (s.name == "generalised-alpha")
-    return is_implicit(generalised_alpha_scheme(s.spectral_radius));
-  if (s.name == "linear-implicit-euler" || s.name == "linear-trapezoidal") {
-    return std::make_unique<LinearisedStepper>(system, options, s.name == "linear-trapezoidal");
-  }
-  throw InputError("simulation: stepper", fmt::format("'{}'", s.name), "a smooth stepper");
 }
 
 }  // namespace urto

@@ -1,0 +1,229 @@
+#include "urto/stepper/impulse_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace urto {
+namespace {
+
+ConvexSet set_of(const Law& law, double h) {
+  switch (law.kind) {
+    case LawKind::equality:
+      return ConvexSet::free(law.dim);
+    case LawKind::unilateral:
+      return ConvexSet::nonnegative(law.dim);
+    case LawKind::coulomb:
+      if (law.dim == 4) return ConvexSet::spinning_cone(law.friction, law.spinning);
+      if (law.dim == 5) return ConvexSet::rolling_cone(law.friction, law.rolling);
+      if (law.dim == 6) return ConvexSet::rolling_cone(law.friction, law.rolling, law.spinning);
+      return ConvexSet::cone(law.friction, law.dim);
+    case LawKind::box:
+      return ConvexSet::box(h * law.lower, h * law.upper, law.dim);
+  }
+  return {};
+}
+
+// FNV-1a, to compare which contacts carry load in two steps.
+void mix(std::uint64_t& hash, std::uint64_t value) {
+  hash = (hash ^ value) * 1099511628211ULL;
+}
+
+}  // namespace
+
+ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& wanted)
+    : system(mechanics), options(wanted) {
+  solver_options_.solve = options.solver;
+  solver_options_.solve.friction = options.stepper.friction;
+  solver_options_.solve.threads = options.threads;
+  solver_options_.islands = options.islands;
+}
+
+void ImpulseKernel::begin_rows(double h) {
+  h_ = h;
+  problem.K.sets.clear();
+  problem.K.start.resize(1);
+  for (const Law& law : rows.laws) problem.K.push_back(set_of(law, h));
+  if (problem.b.size() != rows.rows()) problem.b.resize(rows.rows());
+  compliance.assign(rows.rows(), 0.0);
+  push.assign(rows.blocks(), 0.0);
+  rebounds_.assign(rows.blocks(), 0);
+  rebound_rows_.clear();
+}
+
+void ImpulseKernel::add_pull(int block) {
+  const BlockRows& J = rows.J;
+  const double impulse = h_ * pull(rows.laws[block], rows.g[J.row_start[block]]);
+  if (impulse == 0) return;
+  for (int e = J.entry_start[block]; e < J.entry_start[block + 1]; ++e) {
+    const BlockRows::Entry& entry = J.entries[e];
+    const double* normal = J.values.data() + entry.offset;
+    for (int c = 0; c < entry.width; ++c) problem.a[entry.column + c] -= impulse * normal[c];
+  }
+}
+
+void ImpulseKernel::add_rebound(int block) {
+  const Law& law = rows.laws[block];
+  if (!(law.restitution > 0) || !options.stepper.restitution || law.kind == LawKind::equality)
+    return;
+  const int first = rows.J.row_start[block];
+  std::array<double, max_block> u{};
+  multiply_add_block(rows.J, block, v_before.data(), u.data());
+  const double approach = u[0] + rows.g_t[first];
+  if (rows.g[first] + h_ * approach > 0 || approach >= -law.restitution_threshold) return;
+  double& b = problem.b[first];
+  rebound_rows_.push_back({block, b, approach, 1});
+  b = std::min(b, rows.g_t[first] + law.restitution * approach);
+  rebounds_[block] = 1;
+}
+
+void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
+  set_compliance(problem, compliance);
+  problem.J = rows.J;
+  recall(memory, rows, h_, impulses);
+  if (v_after.size() != system.nv()) v_after.resize(system.nv());
+  solver_.solve(problem, solver_options_, v_after, impulses, report.solve);
+  limit_rebounds(report);
+}
+
+// Whether a rebounding contact still gains energy, with the next share of its restitution to try. The work is that of its impulse over the mean velocity.
+bool ImpulseKernel::bisect(Rebound& r, int round, int rounds) {
+  const int first = rows.J.row_start[r.block];
+  const Law& law = rows.laws[r.block];
+  std::array<double, max_block> u{};
+  multiply_add_block(rows.J, r.block, mean_.data(), u.data());
+  double work = 0;
+  for (int k = 0; k < law.dim; ++k) work += impulses[first + k] * (u[k] + rows.g_t[first + k]);
+  const bool gain = work > 1e-9 * impulses[first] * std::abs(r.approach);
+  if (!gain && r.share == r.lost) return false;  // all it had, or all it may have
+  (gain ? r.gained : r.lost) = r.share;
+  bool again = true;
+  if (r.gained - r.lost < 0.05) {
+    again = gain;
+    r.share = r.lost;
+  } else {
+    r.share = round == rounds - 1 ? r.lost : 0.5 * (r.lost + r.gained);
+  }
+  problem.b[first] =
+      std::min(r.plain, rows.g_t[first] + r.share * law.restitution * r.approach);
+  return again;
+}
+
+// Newton's law with friction can create energy: a contact whose slip turns round is helped by its own friction (Kane 1984; T. R. Kane
+// and D. A. Levinson, Dynamics, §5.8). The restitution of such contacts is bisected until they lose, with a few more solves of this
+// step. Without restitution no single contact gains.
+void ImpulseKernel::limit_rebounds(StepReport& report) {
+  constexpr int rounds = 5;
+  report.limited_rebounds = 0;
+  for (int round = 0; round <= rounds; ++round) {
+    mean_ = 0.5 * (v_before + v_after);
+    bool again = false;
+    for (Rebound& r : rebound_rows_) again = bisect(r, round, rounds) || again;
+    if (!again || round == rounds) break;
+    solver_.solve(problem, solver_options_, v_after, impulses, report.solve);
+  }
+  for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
+}
+
+void ImpulseKernel::certify(StepReport& report) {
+  certifier_.certify(problem, v_after, impulses, options.stepper.friction, report.certificate);
+  report.meets_tolerance = report.certificate.meets(options.solver.tolerance);
+}
+
+// Energy by ½(v + v⁺)·(impulse), with v after turning freely, which is exactly what each impulse does to the kinetic energy.
+void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport& report) {
+  mean_ = 0.5 * (v_before + v_after);
+  report.energy = {};
+  report.joint_error = report.penetration = report.early_rebound = 0;
+  report.contact_energy_before = report.contact_energy = 0;
+  report.contacts = report.active = 0;
+  report.active_set = 1469598103934665603ULL;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const Law& law = rows.laws[i];
+    const int first = rows.J.row_start[i];
+    std::array<double, max_block> u{};
+    multiply_add_block(rows.J, i, mean_.data(), u.data());
+    if (law.kind == LawKind::equality) {
+      for (int r = 0; r < law.dim; ++r) {
+        if (holds_position(law))
+          report.joint_error = std::max(report.joint_error, std::abs(rows.g[first + r]));
+        report.energy.supplied -= impulses[first + r] * rows.g_t[first + r];
+      }
+    } else if (law.kind == LawKind::box) {
+      report.energy.supplied -= impulses[first] * rows.g_t[first];
+      report.energy.friction -= impulses[first] * (u[0] + rows.g_t[first]);
+    } else {
+      audit_contact(i, u.data(), report);
+    }
+  }
+  report.h = h_;
+  audit_forces(state, implicit_damping, report.energy);
+}
+
+void ImpulseKernel::audit_contact(int block, const double* u, StepReport& report) {
+  const Law& law = rows.laws[block];
+  const int first = rows.J.row_start[block];
+  ++report.contacts;
+  if (!is_soft(law)) {
+    report.penetration = std::max(report.penetration, -rows.g[first]);
+    // Pushed apart at the speed w, bodies are given γ w at most; the rest of the work is that of the impact.
+    const double work = impulses[first] * (u[0] + rows.g_t[first]);
+    const bool rebounds = problem.b[first] < rows.g_t[first] - push[block];
+    const double pushed = rebounds ? 0 : impulses[first] * push[block];
+    report.energy.recovery += pushed;
+    report.energy.impact += pushed - work;
+  }
+  audit_potential(block, u[0], report);
+  report.energy.supplied -=
+      (impulses[first] - h_ * pull(law, rows.g[first])) * rows.g_t[first];
+  for (int r = 1; r < law.dim; ++r) {
+    report.energy.friction -= impulses[first + r] * (u[r] + rows.g_t[first + r]);
+    report.energy.supplied -= impulses[first + r] * rows.g_t[first + r];
+  }
+  if (impulses[first] <= 0) return;
+  ++report.active;
+  if (rebounds_[block] != 0)
+    report.early_rebound = std::max(report.early_rebound, std::abs(rows.g[first]));
+  mix(report.active_set, rows.ids[block]);
+  mix(report.active_set, rebounds_[block]);
+}
+
+// A soft contact stores ½k g² while it overlaps; a pull of c that ends at the gap r is a well of the depth c r. The gap at the end of the step is
+// that of its linear motion. What the damper takes is measured with the mean velocity, like all impulses; the rest of the step's error is numerical.
+void ImpulseKernel::audit_potential(int block, double mean_rate, StepReport& report) {
+  const Law& law = rows.laws[block];
+  const int first = rows.J.row_start[block];
+  const bool soft = is_soft(law);
+  if (!soft && law.cohesion_range == 0) return;
+  std::array<double, max_block> u{};
+  multiply_add_block(rows.J, block, v_after.data(), u.data());
+  const double rate = u[0] + rows.g_t[first];
+  const double before = rows.g[first];
+  const double after = before + h_ * rate;
+  const auto stored = [&](double gap) {
+    const double overlap = std::min(gap, 0.0);
+    const double spring = soft ? 0.5 * law.stiffness * overlap * overlap : 0;
+    return spring - law.cohesion * std::clamp(law.cohesion_range - gap, 0.0, law.cohesion_range);
+  };
+  report.contact_energy_before += stored(before);
+  report.contact_energy += stored(after);
+  if (soft && before <= 0 && impulses[first] > 0)
+    report.energy.damping += h_ * law.damping * rate * (mean_rate + rows.g_t[first]);
+}
+
+// Work of the smooth forces, with the mean velocity v̄ as for the impulses. A damper's impulse is −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all
+// we can ask for, and v̄ᵀD v⁺ = P(v̄) + ¼(P(v⁺) − P(v)).
+void ImpulseKernel::audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy) {
+  probe_ = state;
+  probe_.v = v_before;
+  const double before = system.powers(probe_).dissipated;
+  probe_.v = v_after;
+  const double after = system.powers(probe_).dissipated;
+  probe_.v = mean_;
+  const Powers mean = system.powers(probe_);
+  const double sign = implicit_damping ? 1 : -1;
+  energy.damping += h_ * (mean.dissipated + sign * 0.25 * (after - before));
+  energy.supplied += h_ * mean.supplied;
+}
+
+}  // namespace urto

@@ -1,0 +1,70 @@
+// What steppers with impulses share: the rows of a step, its step problem, warm start, solve, limits of restitution, certificate,
+// energy audit and memory. Such a stepper's own part is how it predicts, how a law becomes rows (b, E, K) and how it updates:
+//
+//     kernel.system.detect(…), measure(…)             which rows, at which state
+//     kernel.H(), kernel.problem.a                    assembled by the stepper
+//     kernel.begin_rows(h); for each block: kernel.problem.b, kernel.compliance, kernel.push, kernel.add_rebound(…)
+//     kernel.solve(memory, report); kernel.certify(report); kernel.audit(state, report)
+//     kernel.remember(memory)
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "urto/stepper/stepper.h"
+
+namespace urto {
+
+class ImpulseKernel {
+ public:
+  ImpulseKernel(const System& system, const SimulationOptions& options);
+
+  SystemAccess system;
+  SimulationOptions options;
+  Interactions rows;
+  StepProblem problem;                  ///< H by blocks; E from `compliance`
+  std::vector<double> compliance = {};  ///< per row
+  /// Per block, the speed at which the row pushes an overlap apart: what it gives of energy is `recovery`, not an impact.
+  std::vector<double> push = {};
+  Vector v_before;  ///< what forces and impulses act on
+  Vector v_after, impulses;
+
+  BlockMatrix& H() { return std::get<BlockMatrix>(problem.H); }
+  /// Sets, sizes and zeros for the rows of a step of h.
+  void begin_rows(double h);
+  /// An impulse −h·pull on the normal row as a force: a cone shifted by c, (λ_N + hc, λ_T) ∈ K, is the cone itself with λ + hc e_N.
+  void add_pull(int block);
+  /// Newton's law where a block approaches: its normal row must leave at −e u⁻. `b` is that of the row without restitution.
+  void add_rebound(int block);
+
+  void solve(const StepMemory& memory, StepReport& report);
+  void certify(StepReport& report);
+  /// Where the energy went, which contacts acted, errors at the start. `implicit_damping`: dampers act with the velocity after.
+  void audit(const State& state, bool implicit_damping, StepReport& report);
+  void remember(StepMemory& memory) const { urto::remember(rows, impulses, h_, memory); }
+
+ private:
+  /// A block that rebounds this step, and the share of its restitution that it gets.
+  struct Rebound {
+    int block = 0;
+    double plain = 0, approach = 0;  ///< b without restitution; normal velocity before
+    double share = 1;
+    double lost = 0, gained = 1;  ///< shares with which it lost, or gained, energy
+  };
+  void limit_rebounds(StepReport& report);
+  bool bisect(Rebound& r, int round, int rounds);
+  void audit_contact(int block, const double* mean_velocity, StepReport& report);
+  void audit_potential(int block, double mean_rate, StepReport& report);
+  void audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy);
+
+  double h_ = 0;
+  StepSolver solver_;
+  StepSolverOptions solver_options_;
+  Certifier certifier_;
+  State probe_;
+  Vector mean_;
+  std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
+  std::vector<Rebound> rebound_rows_ = {};
+};
+
+}  // namespace urto

@@ -1,0 +1,36 @@
+// Projections onto the joints, least in the mass metric: positions by Newton steps, velocities by one linear solve (recipe 000 §2.16).
+//
+//     M δ − Jᵀμ = 0,       J δ + g = 0          q ← q ⊕ δ
+//     M v⁺ − Jᵀμ = M v,    J v⁺ + g_t = 0
+#pragma once
+
+#include "urto/mechanics/system.h"
+#include "urto/solver/step_solver.h"
+
+namespace urto {
+
+class JointProjection {
+ public:
+  explicit JointProjection(const System& system) : system_(system) {}
+
+  /// Moves `state` onto the rigid equality rows at state.t. Returns the error that remains [m, rad].
+  double project_positions(State& state, double tolerance, int max_rounds);
+  /// Changes the velocity so that the equality rows have no rate; with `speed_motors` these hold too.
+  void project_velocities(State& state, bool speed_motors = false);
+
+ private:
+  void solve(const State& state, bool velocities, Vector& x);
+
+  SystemAccess system_;
+  Interactions rows_;
+  StepProblem problem_;
+  StepSolver solver_;
+  StepSolveReport report_;
+  std::vector<double> compliance_ = {};
+  Vector delta_, lambda_;
+};
+
+/// Largest |g| of the rows that hold positions [m, rad].
+double joint_error(const Interactions& rows);
+
+}  // namespace urto
