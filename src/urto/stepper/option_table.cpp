@@ -164,7 +164,7 @@ constexpr OptionRange above_0_up_to_1{
 
 // ---- Scopes
 
-constexpr Text run = "", adaptive = "adaptive steps", dvi = "dvi", smooth = "smooth steppers";
+constexpr Text run = {}, adaptive = "adaptive steps", dvi = "dvi", smooth = "smooth steppers";
 constexpr Text implicit = "implicit smooth steppers", is_explicit = "explicit smooth steppers";
 constexpr Text dvi_and_explicit = "dvi and explicit smooth steppers", penalty = "penalty contact";
 constexpr Text fixed_point = "fixed-point solvers";

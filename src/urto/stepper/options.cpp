@@ -25,11 +25,13 @@ void validate(const SimulationOptions& o) {
                      expectation(option));
   }
   // What two settings must be to each other.
-  if (o.max_step < o.min_step)
+  if (o.max_step < o.min_step) {
     throw InputError(place_of("max_step"), fmt::format("{}", o.max_step), "at least min_step");
-  if (o.stepper.penalty_contact && find_stepper(o.stepper.name).contacts)
+  }
+  if (o.stepper.penalty_contact && find_stepper(o.stepper.name).contacts) {
     throw InputError(place_of("penalty_contact"), fmt::format("the stepper '{}'", o.stepper.name),
                      "a smooth stepper: this one treats contacts as they are");
+  }
 }
 
 }  // namespace urto
