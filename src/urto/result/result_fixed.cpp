@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "urto/stepper/option_table.h"
 #include "urto/version.h"
 
 namespace urto {
@@ -28,26 +29,29 @@ auto collect(const Items& items, Value value) {
   return out;
 }
 
-void write_header(GrowingFile& file, const SimulationOptions& o, std::string_view title) {
-  const auto number = [&](const char* key, double x) {
-    file.write_attribute(key, H5T_NATIVE_DOUBLE, &x);
-  };
+// Flags are 0 and 1.
+void write_option(GrowingFile& file, const std::string& key, const OptionValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    file.write_attribute(key, *text);
+  } else if (const auto* x = std::get_if<double>(&value)) {
+    file.write_attribute(key, H5T_NATIVE_DOUBLE, x);
+  } else {
+    const int* whole = std::get_if<int>(&value);
+    const int number = whole != nullptr ? *whole : static_cast<int>(std::get<bool>(value));
+    file.write_attribute(key, H5T_NATIVE_INT, &number);
+  }
+}
+
+void write_header(GrowingFile& file, const SimulationOptions& options, std::string_view title) {
   const int format_version = 1;
-  const int adaptive = o.adaptive ? 1 : 0;
   file.write_attribute("format", "urto-result");
   file.write_attribute("format_version", H5T_NATIVE_INT, &format_version);
   file.write_attribute("urto_version", version);
   file.write_attribute("title", title);
   file.write_attribute("units", "SI");
-  file.write_attribute("stepper", o.stepper.name);
-  file.write_attribute("friction", o.stepper.friction == Friction::exact ? "exact" : "convex");
-  file.write_attribute("solver", o.solver.solver);
-  file.write_attribute("adaptive", H5T_NATIVE_INT, &adaptive);
-  file.write_attribute("threads", H5T_NATIVE_INT, &o.threads);
-  number("step", o.step);
-  number("duration", o.duration);
-  number("output_step", o.output_step);
-  number("tolerance", o.solver.tolerance);
+  for (const OptionInfo& option : simulation_options()) {
+    write_option(file, std::string(option.key), option.get(options));
+  }
 }
 
 void write_vectors(GrowingFile& file, const std::string& path, const std::vector<Vec3>& list) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "urto/file/spelling.h"
+#include "urto/stepper/option_table.h"
 
 namespace urto::scene {
 namespace {
@@ -102,53 +103,6 @@ constexpr Word chain_keys[] = {"generate",    "name",   "count", "from",    "dir
                                "link_length", "radius", "shape", "density", "material",
                                "joint",       "axis",   "anchor"};
 
-constexpr Word simulation_keys[] = {"duration",
-                                    "step",
-                                    "adaptive",
-                                    "error_tolerance",
-                                    "min_step",
-                                    "max_step",
-                                    "extrapolate",
-                                    "output_step",
-                                    "checkpoint_interval",
-                                    "contact_envelope",
-                                    "assemble",
-                                    "islands",
-                                    "threads",
-                                    "stop_on_failure",
-                                    "stepper",
-                                    "friction",
-                                    "implicit_forces",
-                                    "recovery_speed",
-                                    "stabilise",
-                                    "restitution",
-                                    "project_joints",
-                                    "projection_tolerance",
-                                    "newmark_gamma",
-                                    "newmark_beta",
-                                    "hht_alpha",
-                                    "spectral_radius",
-                                    "newton_tolerance",
-                                    "newton_iterations",
-                                    "geometric_stiffness",
-                                    "reuse_factor",
-                                    "velocity_constraints",
-                                    "baumgarte",
-                                    "penalty_contact",
-                                    "penalty_stiffness",
-                                    "penalty_exponent",
-                                    "penalty_damping",
-                                    "penalty_slip",
-                                    "penalty_tangential_stiffness",
-                                    "penalty_tangential_damping",
-                                    "solver",
-                                    "tolerance",
-                                    "max_iterations",
-                                    "time_limit",
-                                    "relaxation",
-                                    "jacobi_relaxation",
-                                    "sharpness"};
-
 constexpr Word mixing_rules[] = {"minimum", "maximum", "average", "geometric", "multiply"};
 constexpr Word body_kinds[] = {"dynamic", "fixed", "kinematic"};
 constexpr Word shape_kinds[] = {"sphere",    "box",        "cylinder", "capsule", "cone",
@@ -161,8 +115,6 @@ constexpr Word force_kinds[] = {"spring", "torsion-spring",  "bushing",
 constexpr Word generators[] = {"grid", "packing", "chain"};
 constexpr Word chain_joints[] = {"revolute", "spherical"};
 constexpr Word motor_modes[] = {"position", "speed", "force"};
-constexpr Word friction_laws[] = {"exact", "convex"};
-constexpr Word implicit_force_words[] = {"none", "semidefinite", "exact"};
 
 }  // namespace
 
@@ -209,7 +161,7 @@ const KeyTable grid{"grid", "a grid", grid_keys};
 const KeyTable grid_links{"grid-links", "the links of a grid", grid_links_keys};
 const KeyTable packing{"packing", "a packing", packing_keys};
 const KeyTable chain{"chain", "a chain", chain_keys};
-const KeyTable simulation{"simulation", "the simulation", simulation_keys};
+const KeyTable simulation{"simulation", "the simulation", simulation_option_keys()};
 }  // namespace keys
 
 namespace words {
@@ -221,8 +173,6 @@ const WordTable force_kind{"force-kind", "a kind of force", force_kinds};
 const WordTable generator{"generator-kind", "a generator", generators};
 const WordTable chain_joint{"chain-joint", "a chain's joint", chain_joints};
 const WordTable motor_mode{"motor-mode", "a motor's mode", motor_modes};
-const WordTable friction_law{"friction-law", "a friction law", friction_laws};
-const WordTable implicit_forces{"implicit-forces", "a treatment of forces", implicit_force_words};
 }  // namespace words
 
 std::span<const KeyTable* const> all_key_tables() {
@@ -275,9 +225,8 @@ std::span<const KeyTable* const> all_key_tables() {
 
 std::span<const WordTable* const> all_word_tables() {
   using namespace words;
-  static constexpr const WordTable* all[] = {
-      &body_kind,   &shape_kind, &joint_kind,   &force_kind,      &generator,
-      &chain_joint, &motor_mode, &friction_law, &implicit_forces, &mixing_rule};
+  static constexpr const WordTable* all[] = {&body_kind, &shape_kind,  &joint_kind, &force_kind,
+                                             &generator, &chain_joint, &motor_mode, &mixing_rule};
   return all;
 }
 

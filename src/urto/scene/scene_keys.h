@@ -1,5 +1,6 @@
 // Every key and every word a scene may contain, as tables: the reader refuses what is not in them,
-// suggestions are drawn from them, and a test compares them with scene.schema.json.
+// suggestions are drawn from them, and a test compares them with scene.schema.json. The settings of
+// the section "simulation" are those of stepper/option_table.h.
 #pragma once
 
 #include <span>
@@ -35,7 +36,7 @@ extern const KeyTable simulation;
 
 namespace words {
 extern const WordTable body_kind, shape_kind, joint_kind, force_kind, generator, chain_joint;
-extern const WordTable motor_mode, friction_law, implicit_forces, mixing_rule;
+extern const WordTable motor_mode, mixing_rule;
 }  // namespace words
 
 std::span<const KeyTable* const> all_key_tables();

@@ -1,4 +1,5 @@
-// Every setting of a run in one place, with unit, default and reason. A scene's "simulation" object has the same names.
+// Every setting of a run in one place, with unit, default and reason. option_table.cpp has a line
+// for each: its key in a scene's "simulation" object, the values it takes, what it means.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +77,7 @@ struct SimulationOptions {
       false;  ///< end the run at the first step that misses its tolerance (else go on and report)
 };
 
-/// Throws InputError for values out of range.
+/// Throws InputError for values out of range, and for settings that contradict each other.
 void validate(const SimulationOptions& options);
 
 }  // namespace urto

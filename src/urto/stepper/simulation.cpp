@@ -14,11 +14,6 @@
 namespace urto {
 namespace {
 
-void check(bool good, const char* name, double found, const char* expected) {
-  if (!good)
-    throw InputError(fmt::format("simulation: {}", name), fmt::format("{}", found), expected);
-}
-
 // With the travel of a step counted besides, the envelope only has to hold what acceleration adds.
 SimulationOptions with_envelope(SimulationOptions options, const Model& model) {
   if (options.contact_envelope > 0) return options;
@@ -31,60 +26,7 @@ SimulationOptions with_envelope(SimulationOptions options, const Model& model) {
   return options;
 }
 
-void validate_smooth(const StepperOptions& s) {
-  check(s.newmark_gamma >= 0.5 && s.newmark_gamma <= 1, "newmark_gamma", s.newmark_gamma,
-        "a number from 1/2 to 1");
-  check(s.newmark_beta > 0 && s.newmark_beta <= 1, "newmark_beta", s.newmark_beta,
-        "a number above 0, up to 1");
-  check(s.hht_alpha >= -1.0 / 3 - 1e-12 && s.hht_alpha <= 0, "hht_alpha", s.hht_alpha,
-        "a number from -1/3 to 0");
-  check(s.spectral_radius >= 0 && s.spectral_radius <= 1, "spectral_radius", s.spectral_radius,
-        "a number from 0 to 1");
-  check(s.newton_tolerance > 0 && s.newton_tolerance < 1, "newton_tolerance", s.newton_tolerance,
-        "a number between 0 and 1");
-  check(s.newton_iterations >= 1, "newton_iterations", s.newton_iterations, "one or more");
-  check(s.baumgarte >= 0 && std::isfinite(s.baumgarte), "baumgarte", s.baumgarte,
-        "zero or more (1/s)");
-  const StepperInfo& info = find_stepper(s.name);
-  check(s.penalty.stiffness > 0 && std::isfinite(s.penalty.stiffness), "penalty_stiffness",
-        s.penalty.stiffness, "a positive number");
-  check(s.penalty.exponent >= 1 && s.penalty.exponent <= 3, "penalty_exponent", s.penalty.exponent,
-        "a number from 1 to 3");
-  check(s.penalty.damping >= 0 && std::isfinite(s.penalty.damping), "penalty_damping",
-        s.penalty.damping, "zero or more (s/m)");
-  check(s.penalty.slip > 0, "penalty_slip", s.penalty.slip, "a positive number (m/s)");
-  check(s.penalty.tangential_stiffness >= 0 && std::isfinite(s.penalty.tangential_stiffness),
-        "penalty_tangential_stiffness", s.penalty.tangential_stiffness, "zero or more (N/m)");
-  check(s.penalty.tangential_damping >= 0 && std::isfinite(s.penalty.tangential_damping),
-        "penalty_tangential_damping", s.penalty.tangential_damping, "zero or more (N·s/m)");
-  if (s.penalty_contact && info.contacts)
-    throw InputError("simulation: penalty_contact", fmt::format("the stepper '{}'", s.name),
-                     "a smooth stepper: this one treats contacts as they are");
-}
-
 }  // namespace
-
-void validate(const SimulationOptions& o) {
-  const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
-  check(positive(o.step), "step", o.step, "a positive number of seconds");
-  check(o.duration >= 0 && std::isfinite(o.duration), "duration", o.duration,
-        "zero or more seconds");
-  check(positive(o.error_tolerance), "error_tolerance", o.error_tolerance, "a positive number");
-  check(positive(o.min_step), "min_step", o.min_step, "a positive number of seconds");
-  check(o.max_step >= o.min_step, "max_step", o.max_step, "at least min_step");
-  check(o.output_step >= 0, "output_step", o.output_step, "zero or more seconds");
-  check(o.checkpoint_interval >= 0, "checkpoint_interval", o.checkpoint_interval,
-        "zero or more seconds");
-  check(o.contact_envelope >= 0 && std::isfinite(o.contact_envelope), "contact_envelope",
-        o.contact_envelope, "zero or more metres");
-  check(o.threads >= 1, "threads", o.threads, "one or more");
-  check(o.stepper.recovery_speed >= 0, "recovery_speed", o.stepper.recovery_speed,
-        "zero or more (m/s)");
-  check(positive(o.stepper.projection_tolerance), "projection_tolerance",
-        o.stepper.projection_tolerance, "a positive number");
-  check(positive(o.solver.tolerance), "tolerance", o.solver.tolerance, "a positive number");
-  validate_smooth(o.stepper);
-}
 
 /// What a run of a model consists of.
 struct Simulation::Parts {

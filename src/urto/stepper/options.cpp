@@ -1,0 +1,37 @@
+#include "urto/stepper/options.h"
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/stepper/option_table.h"
+#include "urto/stepper/stepper.h"
+
+namespace urto {
+namespace {
+
+std::string place_of(std::string_view key) {
+  return fmt::format("simulation: {}", key);
+}
+
+}  // namespace
+
+void validate(const SimulationOptions& o) {
+  for (const OptionInfo& option : simulation_options()) {
+    const OptionValue value = option.get(o);
+    if (accepts(option, value)) continue;
+    const bool text = std::holds_alternative<std::string>(value);
+    throw InputError(place_of(option.key),
+                     text ? fmt::format("'{}'", to_text(value)) : to_text(value),
+                     expectation(option));
+  }
+  // What two settings must be to each other.
+  if (o.max_step < o.min_step) {
+    throw InputError(place_of("max_step"), fmt::format("{}", o.max_step), "at least min_step");
+  }
+  if (o.stepper.penalty_contact && find_stepper(o.stepper.name).contacts) {
+    throw InputError(place_of("penalty_contact"), fmt::format("the stepper '{}'", o.stepper.name),
+                     "a smooth stepper: this one treats contacts as they are");
+  }
+}
+
+}  // namespace urto
