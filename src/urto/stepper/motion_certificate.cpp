@@ -174,9 +174,10 @@ void MotionCertifier::check_linearised(double h, bool trapezoidal) {
   const double off = (inertia_ - h * force_ - h * reaction_).norm();
   grow(out_.momentum, size > 0 ? off / size : off);
   check_linearised_rows(h, part);
-  work_ = trapezoidal ? 0.5 * h * (before_->state.v + after_->state.v) : h * after_->state.v;
-  std::swap(buffers_[0], work_);
-  check_increment(buffers_[0]);
+  Vector& increment = buffers_[0];
+  increment = h * after_->state.v;
+  if (trapezoidal) increment = 0.5 * (increment + h * before_->state.v);
+  check_increment(increment);
 }
 
 void MotionCertifier::check_linearised_rows(double h, double part) {
