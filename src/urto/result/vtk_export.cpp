@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "urto/error.h"
 #include "urto/file/whole_file.h"
 #include "urto/result/drawn_model.h"
 #include "urto/result/surface.h"
