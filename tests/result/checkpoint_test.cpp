@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
 #include "result/result_samples.h"
 #include "urto/error.h"
@@ -158,10 +159,59 @@ TEST_F(Checkpoint, IsCompleteOrAbsent) {
   EXPECT_THROW(write_checkpoint(path("nowhere/c.h5"), point, ""), InputError);
   fs::create_directories(path("c.h5/occupied"));
   EXPECT_THROW(write_checkpoint(path("c.h5"), point, ""), InputError);
-  EXPECT_FALSE(fs::exists(path("c.h5.part")));
   write_checkpoint(path("d.h5"), point, "");
   write_checkpoint(path("d.h5"), point, "");
-  EXPECT_FALSE(fs::exists(path("d.h5.part")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("")), {}), 2) << "no part is left over";
+}
+
+/// Rewrites one text of the file.
+void set_text(const fs::path& file, const char* name, std::string text) {
+  const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(id, name, H5P_DEFAULT);
+  const hid_t type = H5Dget_type(dataset);
+  text.resize(H5Tget_size(type), '\0');
+  H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data());
+  H5Tclose(type);
+  H5Dclose(dataset);
+  H5Fclose(id);
+}
+
+TEST_F(Checkpoint, OfAnotherFormatSaysWhatToDo) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  write_checkpoint(path("c.h5"), {run.checkpoint(), {}}, "scene");
+  set_text(path("c.h5"), "/format", "urto-checkpoint 2");
+  EXPECT_TRUE(is_checkpoint_file(path("c.h5"))) << "urto wrote it and may replace it";
+  try {
+    read_checkpoint(path("c.h5"), scene.model, "scene");
+    FAIL() << "accepted another format";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("urto-checkpoint 2"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("run the scene again"), std::string::npos);
+  }
+  set_text(path("c.h5"), "/format", "fclib");
+  EXPECT_FALSE(is_checkpoint_file(path("c.h5")));
+  EXPECT_THROW(read_checkpoint(path("c.h5"), scene.model, "scene"), InputError);
+}
+
+// A stepper finds what it left by name, and what is not there as if it had left nothing.
+TEST_F(Checkpoint, ArraysOfTheMemoryAreKeptByName) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  advance(run, 3);
+  StoredCheckpoint point{run.checkpoint(), {}};
+  point.point.memory.acceleration = {1, 2, 3};
+  point.point.memory.power = {4, 5};
+  write_checkpoint(path("c.h5"), point, "scene");
+  const hid_t id = H5Fopen(path("c.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(id, "/memory/arrays/power", H5P_DEFAULT);
+  H5Fclose(id);
+  const StepMemory memory = read_checkpoint(path("c.h5"), scene.model, "scene").point.memory;
+  EXPECT_EQ(memory.acceleration, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(memory.lambda, point.point.memory.lambda);
+  EXPECT_EQ(memory.power, (std::array<double, 2>{}));
 }
 
 TEST_F(Checkpoint, DamageIsReported) {

@@ -1,12 +1,13 @@
 #include "urto/result/checkpoint.h"
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "urto/error.h"
 #include "urto/file/hdf5_io.h"
+#include "urto/file/whole_file.h"
 #include "urto/version.h"
 
 namespace urto {
@@ -14,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view format = "urto-checkpoint 2";
+constexpr std::string_view kind = "urto-checkpoint";
+/// 3: arrays of the step's memory by their names.
+constexpr std::string_view format = "urto-checkpoint 3";
 
 std::span<const double> values(const Vector& v) {
   return {v.data(), static_cast<std::size_t>(v.size())};
@@ -87,6 +90,15 @@ void read_friction(const Hdf5File& file, int nq, FrictionMemory& friction) {
   }
 }
 
+/// Calls visit(name, numbers) for the arrays that a step leaves to the next. They are kept by name.
+template <typename Memory, typename Visit>
+void visit_arrays(Memory& memory, Visit visit) {
+  visit("lambda", memory.lambda);
+  visit("acceleration", memory.acceleration);
+  visit("true_acceleration", memory.true_acceleration);
+  visit("power", memory.power);
+}
+
 void write_memory(Hdf5File& file, const StepMemory& memory) {
   std::vector<int> high, low, start, dim;
   for (const StepMemory::Item& item : memory.items) {
@@ -99,10 +111,24 @@ void write_memory(Hdf5File& file, const StepMemory& memory) {
   file.write("/memory/id_low", low);
   file.write("/memory/start", start);
   file.write("/memory/dim", dim);
-  file.write("/memory/lambda", std::span<const double>(memory.lambda));
-  file.write("/memory/acceleration", std::span<const double>(memory.acceleration));
-  file.write("/memory/true_acceleration", std::span<const double>(memory.true_acceleration));
-  file.write("/memory/power", std::span<const double>(memory.power));
+  visit_arrays(memory, [&](std::string_view name, const auto& numbers) {
+    file.write(fmt::format("/memory/arrays/{}", name), std::span<const double>(numbers));
+  });
+}
+
+/// The arrays that are in the file, by their names: a stepper keeps those that it needs.
+void read_arrays(const Hdf5File& file, StepMemory& memory) {
+  const std::vector<std::string> names = file.names("/memory/arrays");
+  visit_arrays(memory, [&](std::string_view name, auto& numbers) {
+    if (std::ranges::find(names, name) == names.end()) return;
+    const std::string path = fmt::format("/memory/arrays/{}", name);
+    const Vector found = file.numbers(path);
+    const auto size = static_cast<std::size_t>(found.size());
+    if constexpr (requires { numbers.resize(size); }) numbers.resize(size);
+    if (numbers.size() != size)
+      file.fail(path, fmt::format("{} numbers", size), fmt::format("{}", numbers.size()));
+    std::ranges::copy(found, numbers.begin());
+  });
 }
 
 void read_memory(const Hdf5File& file, StepMemory& memory) {
@@ -110,19 +136,12 @@ void read_memory(const Hdf5File& file, StepMemory& memory) {
   const std::vector<int> low = file.integers("/memory/id_low", high.size());
   const std::vector<int> start = file.integers("/memory/start", high.size());
   const std::vector<int> dim = file.integers("/memory/dim", high.size());
-  const Vector lambda = file.numbers("/memory/lambda");
-  memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
-  const Vector a = file.numbers("/memory/acceleration");
-  const Vector a_true =
-      file.numbers("/memory/true_acceleration", static_cast<std::size_t>(a.size()));
-  memory.acceleration.assign(a.data(), a.data() + a.size());
-  memory.true_acceleration.assign(a_true.data(), a_true.data() + a_true.size());
-  const Vector power = file.numbers("/memory/power", 2);
-  memory.power = {power[0], power[1]};
+  read_arrays(file, memory);
+  const auto values = static_cast<int>(memory.lambda.size());
   for (std::size_t k = 0; k < high.size(); ++k) {
-    if (start[k] < 0 || dim[k] < 0 || dim[k] > lambda.size() || start[k] > lambda.size() - dim[k]) {
+    if (start[k] < 0 || dim[k] < 0 || dim[k] > values || start[k] > values - dim[k]) {
       file.fail("/memory/start", fmt::format("{} and {} rows", start[k], dim[k]),
-                fmt::format("a place among {} values", lambda.size()));
+                fmt::format("a place among {} values", values));
     }
     memory.items.push_back({joined(high[k], low[k]), start[k], dim[k]});
   }
@@ -139,7 +158,7 @@ std::uint64_t text_hash(std::string_view text) {
 bool is_checkpoint_file(const fs::path& file) {
   try {
     const Hdf5File in = Hdf5File::open(file);
-    return in.has("/format") && in.text("/format").starts_with("urto-checkpoint");
+    return in.has("/format") && in.text("/format").starts_with(kind);
   } catch (const InputError&) {
     return false;
   }
@@ -147,10 +166,8 @@ bool is_checkpoint_file(const fs::path& file) {
 
 void write_checkpoint(const fs::path& file, const StoredCheckpoint& checkpoint,
                       std::string_view scene) {
-  fs::path temporary = file;
-  temporary += ".part";
-  try {
-    Hdf5File out = Hdf5File::create(temporary, file);
+  write_complete(file, [&](const fs::path& part) {
+    Hdf5File out = Hdf5File::create(part, file);
     out.write("/format", format);
     out.write("/version", std::string_view(version));
     out.write("/scene_hash", std::string_view(fingerprint(scene)));
@@ -163,22 +180,18 @@ void write_checkpoint(const fs::path& file, const StoredCheckpoint& checkpoint,
     write_friction(out, checkpoint.point.state.friction);
     write_memory(out, checkpoint.point.memory);
     out.close();
-    fs::rename(temporary, file);
-  } catch (const fs::filesystem_error& error) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw InputError(file.string(), error.code().message(), "a place that can be written");
-  } catch (const InputError&) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw;
-  }
+  });
 }
 
 StoredCheckpoint read_checkpoint(const fs::path& file, const Model& model, std::string_view scene) {
   const Hdf5File in = Hdf5File::open(file);
-  if (!in.has("/format") || in.text("/format") != format) {
+  const std::string found = in.has("/format") ? in.text("/format") : "";
+  if (!found.starts_with(kind)) {
     throw InputError(file.string(), "a file of another kind", "a checkpoint of urto run");
+  }
+  if (found != format) {
+    in.fail("/format", fmt::format("'{}', of another version of urto", found),
+            fmt::format("'{}': run the scene again from its start", format));
   }
   if (const std::string made_by = in.text("/version"); made_by != version) {
     in.fail("/version", fmt::format("a checkpoint of urto {}", made_by),
