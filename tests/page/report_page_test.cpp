@@ -46,13 +46,13 @@ fs::path ended(const fs::path& file, const char* status, const char* failure,
   const Scene scene = parse_scene(samples::busy_scene, "test", set);
   Simulation run(scene.model, scene.options);
   run.start();
-  ResultWriter writer = ResultWriter::create(file, scene.model, scene.options, scene.title,
-                                             scene.normalized_json, {"a joint too many"});
-  writer.add_frame(run);
+  ResultWriter writer = ResultWriter::create(file, describe(scene, {"a joint too many"}));
+  writer.add_frame(record_frame(run));
   samples::record(run, writer, 200);
-  writer.status.status = status;
-  writer.status.failure = failure;
-  writer.finish(run);
+  RunStatus ended_so = record_status(run);
+  ended_so.status = status;
+  ended_so.failure = failure;
+  writer.finish(ended_so);
   return file;
 }
 
@@ -191,7 +191,7 @@ TEST_F(ResultPage, AFileThatBrowsersReadWhateverTheNames) {
 
 TEST_F(ResultPage, BodiesWithoutShapesGetRodsToTheirJoints) {
   samples::write_run(path("r.h5"), samples::busy_scene);
-  const DrawnModel model = read_drawn_model(ResultReader(path("r.h5")));
+  const DrawnModel model = drawn_model(ResultReader(path("r.h5")));
   int rods = 0, balls = 0;
   for (const DrawnShape& s : model.shapes) {
     if (!s.glyph) continue;
@@ -216,7 +216,7 @@ TEST_F(ResultPage, PlanesOfATrayCutEachOther) {
       {"kind": "half-space", "position": [0, 0, -9]}]},
     {"name": "ball", "position": [0, 0, 1.5], "density": 1, "shapes": [{"kind": "sphere", "radius": 0.1}]}],
     "simulation": {"duration": 0.01, "step": 0.01}})");
-  const DrawnModel model = read_drawn_model(ResultReader(path("r.h5")));
+  const DrawnModel model = drawn_model(ResultReader(path("r.h5")));
   struct Plane {
     Vec3 point, normal;
   };
@@ -257,7 +257,7 @@ TEST_F(ResultPage, MeshesComeFromTheResult) {
   const Scene scene = parse_scene(text, "test");
   samples::write_run(path("r.h5"), text);
   const ResultReader r(path("r.h5"));
-  const DrawnModel model = read_drawn_model(r);
+  const DrawnModel model = drawn_model(r);
   const PageData page = page_data(r, {});
   ASSERT_EQ(model.shapes.size(), scene.model.shapes.size());
   EXPECT_EQ(model.meshes.size(), scene.model.meshes.size() + 1) << "and a piece of the plane";

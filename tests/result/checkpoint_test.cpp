@@ -4,9 +4,11 @@
 #include <limits>
 
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
 #include "result/result_samples.h"
 #include "urto/error.h"
+#include "urto/mechanics/penalty_system.h"
 
 namespace urto {
 namespace {
@@ -25,27 +27,24 @@ void advance(Simulation& run, int steps) {
   for (int k = 0; k < steps; ++k) ASSERT_TRUE(run.advance());
 }
 
+/// The same names with the same numbers, in any order.
+void expect_same_arrays(const NamedArrays& a, const NamedArrays& b) {
+  EXPECT_EQ(a.arrays.size(), b.arrays.size());
+  for (const NamedArrays::Array& one : a.arrays) {
+    const std::vector<double>* other = b.find(one.name);
+    ASSERT_NE(other, nullptr) << one.name;
+    EXPECT_EQ(one.values, *other) << one.name;
+  }
+}
+
 void expect_same(const urto::Checkpoint& a, const urto::Checkpoint& b) {
   EXPECT_EQ(a.state.t, b.state.t);
   EXPECT_TRUE(same_bits(a.state.q, b.state.q));
   EXPECT_TRUE(same_bits(a.state.v, b.state.v));
-  EXPECT_EQ(a.state.angles, b.state.angles);
-  EXPECT_EQ(a.state.friction.t, b.state.friction.t);
-  EXPECT_TRUE(same_bits(a.state.friction.q, b.state.friction.q));
-  ASSERT_EQ(a.state.friction.springs.size(), b.state.friction.springs.size());
-  for (std::size_t k = 0; k < a.state.friction.springs.size(); ++k) {
-    const FrictionMemory::Spring& one = a.state.friction.springs[k];
-    const FrictionMemory::Spring& other = b.state.friction.springs[k];
-    EXPECT_EQ(one.id, other.id);
-    EXPECT_EQ(one.stretch, other.stretch);
-    EXPECT_EQ(one.normal, other.normal);
-    EXPECT_EQ(one.point, other.point);
-  }
+  expect_same_arrays(a.state.memory, b.state.memory);
   EXPECT_EQ(a.memory.lambda, b.memory.lambda);
   EXPECT_EQ(a.memory.h, b.memory.h);
-  EXPECT_EQ(a.memory.acceleration, b.memory.acceleration);
-  EXPECT_EQ(a.memory.true_acceleration, b.memory.true_acceleration);
-  EXPECT_EQ(a.memory.power, b.memory.power);
+  expect_same_arrays(a.memory.arrays, b.memory.arrays);
   ASSERT_EQ(a.memory.items.size(), b.memory.items.size());
   for (std::size_t k = 0; k < a.memory.items.size(); ++k) {
     EXPECT_EQ(a.memory.items[k].id, b.memory.items[k].id);
@@ -55,7 +54,6 @@ void expect_same(const urto::Checkpoint& a, const urto::Checkpoint& b) {
   EXPECT_EQ(a.steps, b.steps);
   EXPECT_EQ(a.rejected, b.rejected);
   EXPECT_EQ(a.missed, b.missed);
-  EXPECT_EQ(a.next_step, b.next_step);
   EXPECT_EQ(a.next_output, b.next_output);
   EXPECT_EQ(a.energy.numerical(), b.energy.numerical());
   EXPECT_EQ(a.worst_residual, b.worst_residual);
@@ -105,8 +103,12 @@ TEST_F(Checkpoint, SpringsOfFrictionAreKept) {
   Simulation run(scene.model, scene.options);
   run.start();
   int pause = 0;
-  while (run.state().friction.springs.empty() && run.advance()) ++pause;
-  ASSERT_FALSE(run.state().friction.springs.empty());
+  FrictionMemory friction;
+  while (friction.springs.empty() && run.advance()) {
+    ++pause;
+    recall_friction(run.state(), friction);
+  }
+  ASSERT_FALSE(friction.springs.empty());
   for (const int more : {0, 1, 3}) expect_same_future(scene, pause + more, path("c.h5"));
 }
 
@@ -120,14 +122,21 @@ TEST_F(Checkpoint, KeepsEveryBit) {
   odd.point.state.v[1] = std::numeric_limits<double>::denorm_min();
   odd.point.state.v[2] = 0.1 + 0.2;
   odd.point.memory.items.push_back({0xfedcba9876543210ULL, 0, 1});
-  odd.point.next_step = std::numeric_limits<double>::infinity();
-  odd.point.state.friction.t = 0.3;
-  odd.point.state.friction.q = odd.point.state.q;
-  odd.point.state.friction.springs.push_back(
+  odd.point.memory.arrays.at("of somebody's stepper") = {
+      -0.0, std::numeric_limits<double>::infinity(), 0.1 + 0.2};
+  FrictionMemory friction{.t = 0.3, .q = odd.point.state.q};
+  friction.springs.push_back(
       {0xfedcba9876543210ULL, {1e-6, -2e-6, 0}, {0, 0, 1}, {0.1, 0.2, 0.3}});
+  remember_friction(friction, odd.point.state);
   write_checkpoint(path("c.h5"), odd, "scene");
   const StoredCheckpoint back = read_checkpoint(path("c.h5"), scene.model, "scene");
   expect_same(odd.point, back.point);
+  FrictionMemory recalled;
+  recall_friction(back.point.state, recalled);
+  ASSERT_EQ(recalled.springs.size(), 1U);
+  EXPECT_EQ(recalled.springs[0].id, 0xfedcba9876543210ULL);
+  EXPECT_EQ(recalled.springs[0].stretch, Vec3(1e-6, -2e-6, 0));
+  EXPECT_EQ(recalled.t, 0.3);
   EXPECT_EQ(back.recorded.frames, 12);
   EXPECT_EQ(back.recorded.contacts, 34);
   EXPECT_EQ(back.recorded.steps, 3'000'000'000);
@@ -158,10 +167,59 @@ TEST_F(Checkpoint, IsCompleteOrAbsent) {
   EXPECT_THROW(write_checkpoint(path("nowhere/c.h5"), point, ""), InputError);
   fs::create_directories(path("c.h5/occupied"));
   EXPECT_THROW(write_checkpoint(path("c.h5"), point, ""), InputError);
-  EXPECT_FALSE(fs::exists(path("c.h5.part")));
   write_checkpoint(path("d.h5"), point, "");
   write_checkpoint(path("d.h5"), point, "");
-  EXPECT_FALSE(fs::exists(path("d.h5.part")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("")), {}), 2) << "no part is left over";
+}
+
+/// Rewrites one text of the file.
+void set_text(const fs::path& file, const char* name, std::string text) {
+  const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(id, name, H5P_DEFAULT);
+  const hid_t type = H5Dget_type(dataset);
+  text.resize(H5Tget_size(type), '\0');
+  H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data());
+  H5Tclose(type);
+  H5Dclose(dataset);
+  H5Fclose(id);
+}
+
+TEST_F(Checkpoint, OfAnotherFormatSaysWhatToDo) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  write_checkpoint(path("c.h5"), {run.checkpoint(), {}}, "scene");
+  set_text(path("c.h5"), "/format", "urto-checkpoint 2");
+  EXPECT_TRUE(is_checkpoint_file(path("c.h5"))) << "urto wrote it and may replace it";
+  try {
+    read_checkpoint(path("c.h5"), scene.model, "scene");
+    FAIL() << "accepted another format";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("urto-checkpoint 2"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("run the scene again"), std::string::npos);
+  }
+  set_text(path("c.h5"), "/format", "fclib");
+  EXPECT_FALSE(is_checkpoint_file(path("c.h5")));
+  EXPECT_THROW(read_checkpoint(path("c.h5"), scene.model, "scene"), InputError);
+}
+
+// A stepper finds what it left by name, and what is not there as if it had left nothing.
+TEST_F(Checkpoint, ArraysOfTheMemoryAreKeptByName) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  advance(run, 3);
+  StoredCheckpoint point{run.checkpoint(), {}};
+  point.point.memory.arrays.at("acceleration") = {1, 2, 3};
+  point.point.memory.arrays.at("power") = {4, 5};
+  write_checkpoint(path("c.h5"), point, "scene");
+  const hid_t id = H5Fopen(path("c.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(id, "/memory/arrays/power", H5P_DEFAULT);
+  H5Fclose(id);
+  const StepMemory memory = read_checkpoint(path("c.h5"), scene.model, "scene").point.memory;
+  EXPECT_EQ(*memory.arrays.find("acceleration"), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(memory.lambda, point.point.memory.lambda);
+  EXPECT_EQ(memory.arrays.find("power"), nullptr);
 }
 
 TEST_F(Checkpoint, DamageIsReported) {

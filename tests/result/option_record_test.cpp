@@ -11,9 +11,10 @@ using namespace samples;
 /// A file with what the options say and a run without steps.
 void write_empty_run(const fs::path& file, const SimulationOptions& options) {
   const Scene scene = parse_scene(hanging_scene, "test");
-  const Simulation run(scene.model, scene.options);
-  ResultWriter writer = ResultWriter::create(file, scene.model, options, "", "{}");
-  writer.finish(run);
+  Description description = describe(scene);
+  description.settings = options;
+  ResultWriter writer = ResultWriter::create(file, description);
+  writer.finish({});
 }
 
 /// Flags count as 0 and 1.

@@ -132,7 +132,7 @@ TEST(ResultFileReader, DISABLED_SeesRowsOfARunThatGoesOn) {
   const ResultCounts counts = r.counts();
   EXPECT_EQ(counts.steps, 300);
   EXPECT_EQ(r.number("/run/steps"), 300);
-  for (const std::string& name : samples::reproducible) {
+  for (const std::string& name : samples::reproducible()) {
     if (!r.has(name)) continue;
     const auto values = r.numbers(name);
     if (name.starts_with("/steps")) {
@@ -146,14 +146,12 @@ TEST_F(ResultFile, CanBeReadWhileItIsWritten) {
   const Scene scene = parse_scene(samples::busy_scene, "test");
   Simulation run(scene.model, scene.options);
   run.start();
-  ResultWriter writer = ResultWriter::create(path("r.h5"), scene.model, scene.options, scene.title,
-                                             scene.normalized_json);
+  ResultWriter writer = ResultWriter::create(path("r.h5"), describe(scene));
   record(run, writer, 300);
-  writer.flush(run);
+  writer.flush(record_status(run));
   EXPECT_EQ(run_elsewhere("ResultFileReader.DISABLED_SeesRowsOfARunThatGoesOn", path("r.h5")), 0);
   record(run, writer);
-  writer.status.status = "finished";
-  writer.finish(run);
+  writer.finish(record_status(run));
   EXPECT_EQ(ResultReader(path("r.h5")).counts().steps, 1000);
 }
 
@@ -161,10 +159,9 @@ TEST(ResultFileWriter, DISABLED_IsKilled) {
   const Scene scene = parse_scene(samples::busy_scene, "test");
   Simulation run(scene.model, scene.options);
   run.start();
-  ResultWriter writer = ResultWriter::create(std::getenv("URTO_TEST_FILE"), scene.model,
-                                             scene.options, scene.title, scene.normalized_json);
+  ResultWriter writer = ResultWriter::create(std::getenv("URTO_TEST_FILE"), describe(scene));
   record(run, writer, 300);
-  writer.flush(run);
+  writer.flush(record_status(run));
   std::_Exit(0);  // nothing is closed
 }
 
@@ -176,13 +173,13 @@ TEST_F(ResultFile, OfAKilledRunIsReadableAndCanGoOn) {
     EXPECT_EQ(r.counts().steps, 300);
   }
   const Scene scene = parse_scene(samples::busy_scene, "test");
-  ResultWriter writer =
-      ResultWriter::reopen(path("r.h5"), scene.model, {.frames = 5, .contacts = 0, .steps = 200});
+  ResultWriter writer = ResultWriter::reopen(path("r.h5"), describe(scene),
+                                             {.frames = 5, .contacts = 0, .steps = 200});
   EXPECT_EQ(writer.counts().steps, 200);
   Simulation run(scene.model, scene.options);
   run.start();
   record(run, writer, 10);
-  writer.finish(run);
+  writer.finish(record_status(run));
   EXPECT_EQ(ResultReader(path("r.h5")).counts().steps, 210);
   EXPECT_EQ(ResultReader(path("r.h5")).counts().frames, 5 + 2);
 }
@@ -190,23 +187,23 @@ TEST_F(ResultFile, OfAKilledRunIsReadableAndCanGoOn) {
 TEST_F(ResultFile, RefusesToGoOnWithMoreRowsThanItHas) {
   write_run(path("r.h5"), samples::hanging_scene);
   const Scene scene = parse_scene(samples::hanging_scene, "test");
-  EXPECT_THROW(ResultWriter::reopen(path("r.h5"), scene.model, {.steps = 5000}), InputError);
+  EXPECT_THROW(ResultWriter::reopen(path("r.h5"), describe(scene), {.steps = 5000}), InputError);
   const Scene other = parse_scene(samples::busy_scene, "test");
-  EXPECT_THROW(ResultWriter::reopen(path("r.h5"), other.model, {}), InputError);
+  EXPECT_THROW(ResultWriter::reopen(path("r.h5"), describe(other), {}), InputError);
 }
 
-// A compressed chunk that is rewritten by every append would leave its old self behind: a file of 100 MB.
+// A compressed chunk that is rewritten by every append would leave its old self behind: a file of
+// 100 MB.
 TEST_F(ResultFile, StaysSmallHoweverOftenItIsAppendedTo) {
   const Scene scene = parse_scene(samples::busy_scene, "test");
   Simulation run(scene.model, scene.options);
   run.start();
-  ResultWriter writer = ResultWriter::create(path("r.h5"), scene.model, scene.options, scene.title,
-                                             scene.normalized_json);
+  ResultWriter writer = ResultWriter::create(path("r.h5"), describe(scene));
   for (int k = 0; k < 500; ++k) {
     record(run, writer, 2);
-    writer.flush(run);
+    writer.flush(record_status(run));
   }
-  writer.finish(run);
+  writer.finish(record_status(run));
   EXPECT_LT(fs::file_size(path("r.h5")), 2'500'000u);
 }
 

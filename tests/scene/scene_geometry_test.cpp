@@ -1,4 +1,5 @@
-// Hulls, meshes and height fields in scenes: where they come from, what they weigh, that files are read once and stay in the expanded scene.
+// Hulls, meshes and height fields in scenes: where they come from, what they weigh, that files are
+// read once and stay in the expanded scene.
 #include <nlohmann/json.hpp>
 
 #include "model/mesh_samples.h"
@@ -265,13 +266,8 @@ TEST_F(SceneGeometry, ResultsHaveTheMeshes) {
     {"name": "stone", "density": 1, "shapes": [{"kind": "hull", "collides": false,
       "points": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}]}],
     "simulation": {"duration": 0.002})"));
-  Simulation run(scene.model, scene.options);
-  run.start();
   const fs::path file = directory_ / "r.h5";
-  ResultWriter writer =
-      ResultWriter::create(file, scene.model, scene.options, "", scene.normalized_json);
-  while (run.advance()) writer.add_step(run);
-  writer.finish(run);
+  ResultWriter::create(file, describe(scene)).finish({});
   const ResultReader r(file);
   EXPECT_EQ(r.numbers("/model/shapes/geometry"), (std::vector<double>{-1, 0, 1}));
   EXPECT_EQ(r.shape("/model/meshes/0/vertices"), (std::vector<std::int64_t>{4, 3}));

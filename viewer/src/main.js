@@ -12,29 +12,18 @@ import { transport, viewOptions, views } from './controls.js';
 
 const some = (values) => values && values.some((x) => x !== 0 && Number.isFinite(x));
 
-/// Plots over steps; those of things the run did not have are left out.
+/// Plots over steps, as the data says which columns go together; those of things the run did not have are left out.
 function stepPlots(data) {
-  const { time, columns: c } = data.steps;
+  const { time, columns, panels } = data.steps;
   if (time.length === 0) return [];
-  const card = (title, note, unit, names, more = {}) => {
-    const series = names.filter(([column]) => more.keep || some(c[column])).map(([column, name, factor = 1]) => ({ name, values: factor === 1 ? c[column] : c[column].map((x) => factor * x) }));
-    return series.length ? plotCard(title, note, { time, series, unit, ...more }) : null;
-  };
-  const total = Float32Array.from(c['energy/kinetic'], (x, k) => x + c['energy/potential'][k]);
-  const energies = plotCard('Energy', 'of all bodies', { time, unit: 'energy [J]', series: [
-    { name: 'kinetic', values: c['energy/kinetic'] }, { name: 'potential', values: c['energy/potential'] }, { name: 'total', values: total }] });
-  return [
-    energies,
-    card('Energy balance', 'where it went since the start', 'energy [J]', [['energy/supplied', 'supplied'], ['energy/friction', 'friction'], ['energy/impact', 'impact'], ['energy/damping', 'damping'], ['energy/recovery', 'pushed apart'], ['energy/numerical', 'numerical']]),
-    card('Certificates', 'of every step, by code the solver does not share', 'residual [–]', [['residual', 'worst'], ['natural_map', 'natural map'], ['scaled', 'scaled'], ['momentum', 'momentum']],
-      { log: true, level: { value: data.settings.tolerance, name: 'tolerance' } }),
-    card('Contacts', 'contacts and limits within reach, and those that push', 'number', [['contacts', 'within reach'], ['active', 'active']]),
-    card('Iterations', 'how the steps were solved', 'number', [['sweeps', 'sweeps'], ['iterations', 'iterations'], ['islands', 'islands'], ['handed_on', 'islands handed on']]),
-    card('Time by phase', 'wall time of every step', 'time a step [ms]', ['solve', 'certify', 'rows', 'assemble', 'advance'].map((p) => [`seconds/${p}`, p, 1e3]), { log: true }),
-    card('Penetration', 'deepest overlap at the start of every step', 'depth [m]', [['penetration', 'penetration']], { log: true, decades: 9 }),
-    card('Joint error', 'worst violation at the start of every step', 'error [m, rad]', [['joint_error', 'joint error']], { log: true, decades: 9 }),
-    data.settings.adaptive ? card('Step length', 'of every accepted step', 'step [s]', [['step', 'step']], { log: true }) : null,
-  ].filter(Boolean);
+  return panels.map((panel) => {
+    const shown = panel.columns.filter(({ column }) => panel.total || some(columns[column]));
+    const series = shown.map(({ column, label }) => ({ name: label, values: panel.factor === 1 ? columns[column] : columns[column].map((x) => panel.factor * x) }));
+    if (series.length === 0) return null;
+    if (panel.total) series.push({ name: 'total', values: time.map((_, k) => series.reduce((sum, s) => sum + s.values[k], 0)) });
+    const level = panel.tolerance ? { value: data.settings.tolerance, name: 'tolerance' } : undefined;
+    return plotCard(panel.title, panel.note, { time, series, unit: panel.axis, log: panel.log, level, decades: panel.decades || undefined });
+  }).filter(Boolean);
 }
 
 function bindKeys(player, replay, select, toggleTheme) {

@@ -39,14 +39,13 @@ function tile(name, value, detail, tone) {
   return el(`div.tile${tone ? `.${tone}` : ''}`, el('span.name', name), el('span.value', value), el('span.detail', detail ?? '\u00a0'));
 }
 
-const phases = ['rows', 'assemble', 'solve', 'certify', 'advance'];
-
 function phaseBar(data) {
-  const total = phases.reduce((sum, p) => sum + data.summary.seconds[p], 0);
+  const phases = data.summary.seconds;
+  const total = phases.reduce((sum, p) => sum + p.value, 0);
   if (!(total > 0)) return null;
   return el('div.tile.phases', el('span.name', 'Time by phase'),
-    el('div.bar', phases.map((p, k) => el('i', { style: `flex-grow:${data.summary.seconds[p] / total};background:var(--line-${k + 1})`, title: `${p}: ${seconds(data.summary.seconds[p])}` }))),
-    el('span.detail', phases.map((p, k) => el('span', el('i.dot', { style: `background:var(--line-${k + 1})` }), `${p} ${Math.round((100 * data.summary.seconds[p]) / total)} %`))));
+    el('div.bar', phases.map((p, k) => el('i', { style: `flex-grow:${p.value / total};background:var(--line-${k + 1})`, title: `${p.phase}: ${seconds(p.value)}` }))),
+    el('span.detail', phases.map((p, k) => el('span', el('i.dot', { style: `background:var(--line-${k + 1})` }), `${p.phase} ${Math.round((100 * p.value) / total)} %`))));
 }
 
 export function tiles(data) {

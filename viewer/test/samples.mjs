@@ -29,13 +29,13 @@ function emptyPage(arrays, frames) {
   return {
     format: 'urto-page', version: 1, mode: 'run', title: 'Sample', description: '', urto: { run: '0', page: '0' }, watch: [], remarks: [],
     summary: { status: 'finished', failure: '', missed: 0, steps: 0, time: 1, wall_seconds: 1, rejected: 0, dofs: 0, rank: 0, equality_rows: 0, mobility: 0, worst_residual: 0, worst_penetration: 0,
-      worst_joint_error: 0, start_energy: 0, most_contacts: 0, seconds: { rows: 0, assemble: 0, solve: 0, certify: 0, advance: 0 } },
+      worst_joint_error: 0, start_energy: 0, most_contacts: 0, seconds: [{ phase: 'solve', value: 0 }] },
     settings: { stepper: 'dvi', step: 0.1, adaptive: 0, duration: 1, output_step: 0.1, solver: 'auto', tolerance: 1e-8, friction: 'exact', threads: 1 },
     model: { bodies: [{ name: 'world', kind: 'fixed', mass: 0, colour: [0.6, 0.6, 0.6] }], shapes: [], joints: [], meshes: [] },
     frames: { count: frames, recorded: frames, stride: 1, time: arrays.add(time, 'f64'), moving: [], position: arrays.add([]), rotation: arrays.add([]), velocity: arrays.add([]), angular_velocity: arrays.add([]),
       fixed: [{ body: 0, position: [0, 0, 0], rotation: [1, 0, 0, 0] }] },
     contacts: { start: arrays.add(Array(frames + 1).fill(0), 'i32'), body: arrays.add([], 'i32'), point: arrays.add([]), force: arrays.add([]), gap: arrays.add([]) },
-    series: [], flexible: [], steps: { recorded: 0, stretch: 1, time: arrays.add([], 'f64'), columns: {} },
+    series: [], flexible: [], steps: { recorded: 0, stretch: 1, time: arrays.add([], 'f64'), columns: {}, panels: [] },
   };
 }
 

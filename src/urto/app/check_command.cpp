@@ -1,27 +1,24 @@
 // `urto check scene.json…`: everything that can be said about a scene without running it.
-#include <filesystem>
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "urto/app/command.h"
-#include "urto/app/run_report.h"
-#include "urto/error.h"
-#include "urto/scene/scene.h"
+#include "urto/app/first_moment.h"
+#include "urto/file/number_text.h"
 
 namespace urto::app {
 namespace {
 
 constexpr double rounding = 1e-9;  // [m, rad] shapes placed to touch overlap by so much
 
-std::vector<std::string> overlaps(Simulation& run) {
-  Interactions rows;
-  SystemAccess(run.system()).interactions(run.state(), {.h = run.options().step}, rows);
+std::vector<std::string> overlaps(const Result& first) {
   std::vector<std::string> out;
-  for (const Contact& c : rows.contacts) {
+  const auto& bodies = first.description.bodies;
+  for (const RecordedContact& c : first.frames[0].contacts) {
     if (c.gap >= -rounding) continue;
-    const auto& bodies = run.model().bodies;
     out.push_back(fmt::format("'{}' and '{}' overlap by {:.3g} m at ({:.4g}, {:.4g}, {:.4g})",
                               bodies[c.body_a].name, bodies[c.body_b].name, -c.gap, c.point[0],
                               c.point[1], c.point[2]));
@@ -29,15 +26,16 @@ std::vector<std::string> overlaps(Simulation& run) {
   return out;
 }
 
-std::vector<std::string> broken_limits(const Simulation& run) {
+std::vector<std::string> broken_limits(const Model& model, const Result& first) {
   std::vector<std::string> out;
-  const Model& model = run.model();
+  const Description& d = first.description;
   for (const Limit& l : model.limits) {
-    const double x = coordinate_value(model, run.state(), l.on);
+    const auto place = std::ranges::find(d.coordinates, l.on.joint, &DescribedCoordinate::joint) -
+                       d.coordinates.begin() + l.on.coordinate;
+    const double x = first.frames[0].channels[find_channel(d, "coordinate")][place];
     if (x >= l.lower - rounding && x <= l.upper + rounding) continue;
-    const Joint& joint = model.joints[l.on.joint];
     out.push_back(fmt::format("limit '{}': {}.{} starts at {:.6g}, outside [{:.6g}, {:.6g}]",
-                              l.name, joint.name, coordinates(joint.kind)[l.on.coordinate].name, x,
+                              l.name, d.joints[l.on.joint].name, d.coordinates[place].name, x,
                               l.lower, l.upper));
   }
   return out;
@@ -51,14 +49,8 @@ void print_list(const std::vector<std::string>& list) {
 
 void check(const std::string& file, const std::vector<std::string>& overrides) {
   const Scene scene = load_scene(file, overrides);
-  std::optional<Simulation> run;
-  StartReport start;
-  try {
-    run.emplace(scene.model, scene.options);
-    start = run->start();
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", file, error.what()));
-  }
+  const FirstMoment first = load_first_moment(scene, file);
+  const StartReport& start = first.start;
   fmt::print("{}: {}, {}; {} dofs, {} of rank {}, mobility {}\n", file,
              counted(scene.model.slots, "moving body", "moving bodies"),
              counted(static_cast<long>(scene.model.joints.size()), "joint", "joints"), start.dofs,
@@ -69,9 +61,9 @@ void check(const std::string& file, const std::vector<std::string>& overrides) {
         "changed a velocity by {:.3g}\n",
         start.position_change, start.position_error, start.velocity_change);
   }
-  print_list(warnings_of(start));
-  print_list(overlaps(*run));
-  print_list(broken_limits(*run));
+  print_list(first.result.description.warnings);
+  print_list(overlaps(first.result));
+  print_list(broken_limits(scene.model, first.result));
 }
 
 }  // namespace

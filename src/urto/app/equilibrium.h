@@ -9,6 +9,7 @@
 #include "urto/analysis/statics.h"
 #include "urto/mechanics/rigid_system.h"
 #include "urto/scene/scene.h"
+#include "urto/stepper/consistent_start.h"
 
 namespace urto::app {
 
@@ -20,9 +21,10 @@ struct EquilibriumRequest {
 
 struct EquilibriumResult {
   Scene scene;
-  State start;  ///< assembled
-  State state;
-  StaticsReport report;
+  StartReport assembled = {};
+  State start = {};  ///< assembled
+  State state = {};
+  StaticsReport report = {};
 };
 
 void add_equilibrium_options(CLI::App& sub, EquilibriumRequest& request);

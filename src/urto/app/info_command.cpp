@@ -9,10 +9,13 @@
 #include <fmt/ranges.h>
 
 #include "urto/app/command.h"
-#include "urto/app/run_report.h"
+#include "urto/app/first_moment.h"
+#include "urto/app/summary_table.h"
 #include "urto/app/table.h"
 #include "urto/error.h"
-#include "urto/scene/scene.h"
+#include "urto/file/number_text.h"
+#include "urto/result/result_file.h"
+#include "urto/result/summary_json.h"
 
 namespace urto::app {
 namespace {
@@ -84,15 +87,11 @@ void show_scene(const std::string& file) {
                   o.duration, o.step, o.adaptive ? " (adaptive)" : "", o.stepper.name,
                   o.solver.solver, o.solver.tolerance,
                   o.stepper.friction == Friction::exact ? "exact" : "convex"));
-  try {
-    Simulation run(m, o);
-    const StartReport& start = run.start();
-    row("mobility", fmt::format("{} = {} dofs − rank {} of {}", start.mobility(), start.dofs,
-                                start.rank, counted(start.rows, "equality row", "equality rows")));
-    for (const std::string& warning : warnings_of(start)) row("warning", warning);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", file, error.what()));
-  }
+  const FirstMoment first = load_first_moment(scene, file);
+  const StartReport& start = first.start;
+  row("mobility", fmt::format("{} = {} dofs − rank {} of {}", start.mobility(), start.dofs,
+                              start.rank, counted(start.rows, "equality row", "equality rows")));
+  for (const std::string& warning : first.result.description.warnings) row("warning", warning);
 }
 
 void show_result(const InfoCommand& c, const fs::path& file) {
@@ -101,7 +100,7 @@ void show_result(const InfoCommand& c, const fs::path& file) {
     fmt::print("{}\n", result.text("/scene"));
     return;
   }
-  const RunSummary summary = read_summary(result);
+  const RunSummary summary = summarise(result);
   if (c.json) {
     fmt::print("{}\n", to_json(summary).dump(2));
     return;
@@ -110,10 +109,11 @@ void show_result(const InfoCommand& c, const fs::path& file) {
              summary.urto_version);
   row("model",
       fmt::format("{}, {}; {} dofs, mobility {}", counted(summary.bodies, "body", "bodies"),
-                  counted(summary.joints, "joint", "joints"), summary.dofs,
-                  summary.dofs - summary.rank));
-  row("run", fmt::format("{:.6g} s in steps of {:.6g} s, stepper {}, solver {}", summary.duration,
-                         summary.step, summary.stepper, summary.solver));
+                  counted(summary.joints, "joint", "joints"), summary.run.dofs,
+                  summary.run.mobility()));
+  row("run",
+      fmt::format("{:.6g} s in steps of {:.6g} s, stepper {}, solver {}", summary.settings.duration,
+                  summary.settings.step, summary.settings.stepper.name, summary.settings.solver.solver));
   print_summary(summary, c.timings);
 }
 

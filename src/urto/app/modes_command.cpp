@@ -1,4 +1,5 @@
-// `urto modes scene.json`: frequencies, damping ratios and shapes of small oscillations about an equilibrium.
+// `urto modes scene.json`: frequencies, damping ratios and shapes of small oscillations about an
+// equilibrium.
 #include <cmath>
 #include <fstream>
 #include <memory>
@@ -9,11 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "urto/analysis/modes.h"
-#include "urto/app/analysis_page.h"
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
 #include "urto/app/table.h"
 #include "urto/error.h"
+#include "urto/page/analysis_page.h"
 
 namespace urto::app {
 namespace {
@@ -111,7 +112,7 @@ void print_json(const Linearisation& l, const std::vector<Line>& lines) {
   fmt::print("{}\n", out.dump(2));
 }
 
-void write_page(const ModesCommand& c, const EquilibriumResult& at,
+void show_modes(const ModesCommand& c, const EquilibriumResult& at,
                 const std::vector<Line>& lines) {
   std::vector<DrawnMode> modes;
   for (std::size_t k = 0; k < lines.size(); ++k) {
@@ -120,7 +121,7 @@ void write_page(const ModesCommand& c, const EquilibriumResult& at,
     if (c.damped) name += fmt::format(", damping {:.4f}", lines[k].ratio);
     modes.push_back({std::move(name), lines[k].complex_shape});
   }
-  write_mode_page(at.scene, at.state, modes, c.page);
+  write_page(mode_page(at.scene, at.assembled, at.state, modes), c.page);
 }
 
 int run(const ModesCommand& c) {
@@ -135,7 +136,7 @@ int run(const ModesCommand& c) {
   const Linearisation l = linearise(system, at.state);
   const std::vector<Line> lines = find_lines(c, l);
   if (!c.state_space_file.empty()) write_state_space(l, c.state_space_file);
-  if (!c.page.empty()) write_page(c, at, lines);
+  if (!c.page.empty()) show_modes(c, at, lines);
   if (c.json) {
     print_json(l, lines);
     return success;

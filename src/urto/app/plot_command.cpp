@@ -1,4 +1,5 @@
-// `urto plot DIR --what …` and `urto export DIR …`: pictures for papers, and files for other programs.
+// `urto plot DIR --what …` and `urto export DIR …`: pictures for papers, and files for other
+// programs.
 #include <filesystem>
 #include <memory>
 
@@ -9,6 +10,7 @@
 #include "urto/error.h"
 #include "urto/page/plot_figure.h"
 #include "urto/result/gltf_export.h"
+#include "urto/result/result_file.h"
 #include "urto/result/vtk_export.h"
 
 namespace urto::app {
@@ -34,7 +36,7 @@ void plot(const PlotCommand& c) {
     write_plot_csv(panels, written.back());
   }
   if (picture.extension() != ".csv") {
-    draw_plot(panels, c.title ? result.text_attribute("title") : "", picture);
+    draw_plot(panels, c.title ? result.description().title : "", picture);
     written.push_back(picture);
   }
   for (const fs::path& file : written) {

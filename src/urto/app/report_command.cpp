@@ -1,18 +1,16 @@
-// `urto report DIR…` and `urto view scene.json`: the page of a result, and of a scene before it runs.
+// `urto report DIR…` and `urto view scene.json`: the page of a result, and of a scene before it
+// runs.
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "urto/app/analysis_page.h"
 #include "urto/app/command.h"
-#include "urto/app/run_report.h"
-#include "urto/app/scratch.h"
+#include "urto/app/first_moment.h"
 #include "urto/error.h"
 #include "urto/page/report_page.h"
-#include "urto/scene/scene.h"
+#include "urto/result/result_file.h"
 
 namespace urto::app {
 namespace {
@@ -49,34 +47,13 @@ struct ViewCommand {
   bool quiet = false;
 };
 
-/// The page of a run of no steps, with the contacts that its first step would meet.
 void view(const ViewCommand& c) {
   const Scene scene = load_scene(c.scene, c.set);
   const fs::path page =
       c.output.empty() ? fs::path(c.scene).stem().concat(".html") : fs::path(c.output);
   refuse_foreign_page(page);
-  std::optional<Simulation> run;
-  try {
-    run.emplace(scene.model, scene.options);
-    run->start();
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", c.scene, error.what()));
-  }
-  const Scratch scratch;
-  const fs::path file = scratch.directory / "result.h5";
-  const StartReport& start = run->start_report();
-  ResultWriter writer = ResultWriter::create(file, scene.model, scene.options, scene.title,
-                                             scene.normalized_json, warnings_of(start));
-  writer.status.dofs = start.dofs;
-  writer.status.equality_rows = start.rows;
-  writer.status.rank = start.rank;
-  writer.add_frame(*run);
-  writer.finish(*run);
-  Interactions rows;
-  run->system().interactions(run->state(), {.h = scene.options.step}, rows);
-  PageOptions options;
-  options.scene_contacts = &run->system().contacts();
-  write_report(ResultReader(file), page, options);
+  const FirstMoment first = load_first_moment(scene, c.scene);
+  write_report(ResultValues(first.result), page, {.mode = "scene"});
   if (!c.quiet) fmt::print("{}\n", page.string());
 }
 

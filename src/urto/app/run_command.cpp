@@ -1,8 +1,5 @@
-// `urto run scene.json`: loads, starts, steps and records. Until the consistent start has succeeded nothing
-// is written; from then on everything recorded is kept, whatever happens.
-#include <algorithm>
+// `urto run scene.json`: flags, a progress line and an exit code around run_scene (result/run.h).
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -13,12 +10,16 @@
 
 #include "urto/app/command.h"
 #include "urto/app/interrupt.h"
-#include "urto/app/run_report.h"
+#include "urto/app/summary_table.h"
 #include "urto/app/table.h"
 #include "urto/error.h"
+#include "urto/file/number_text.h"
 #include "urto/page/report_page.h"
-#include "urto/result/checkpoint.h"
 #include "urto/result/csv_export.h"
+#include "urto/result/recorder.h"
+#include "urto/result/result_file.h"
+#include "urto/result/run.h"
+#include "urto/result/summary_json.h"
 #include "urto/scene/scene.h"
 
 namespace urto::app {
@@ -39,10 +40,6 @@ struct RunCommand {
   bool talks() const { return !quiet && !json; }
 };
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// Options are overrides with a shorter name: the scene kept in the result has them all.
 std::vector<std::string> overrides_of(const RunCommand& c) {
   std::vector<std::string> out = c.set;
@@ -56,86 +53,43 @@ std::vector<std::string> overrides_of(const RunCommand& c) {
   return out;
 }
 
-/// The files of a run.
-struct Place {
-  fs::path directory;
-  fs::path result() const { return directory / "result.h5"; }
-  fs::path checkpoint() const { return directory / "checkpoint.h5"; }
-  fs::path page() const { return directory / "report.html"; }
-};
-
-Place place_of(const RunCommand& c) {
-  if (!c.output.empty()) return {c.output};
-  if (!c.scene.empty()) return {fs::path("out") / fs::path(c.scene).stem()};
+fs::path directory_of(const RunCommand& c) {
+  if (!c.output.empty()) return c.output;
+  if (!c.scene.empty()) return fs::path("out") / fs::path(c.scene).stem();
   throw InputError("urto run: found no scene, expected a scene file, or --resume with -o DIR");
 }
 
-Scene load(const RunCommand& c, const Place& place) {
+Scene load(const RunCommand& c, const fs::path& directory) {
   const std::vector<std::string> overrides = overrides_of(c);
   if (!c.scene.empty()) return load_scene(c.scene, overrides);
   if (!c.resume) throw InputError("urto run: found no scene, expected a scene file");
-  const ResultReader result(place.result());
-  return parse_scene(result.text("/scene"), place.result().string() + ": /scene", overrides);
-}
-
-/// Throws if the directory holds files under our names that are not ours: they are not ours to replace.
-void check_place(const Place& place, bool csv, bool page) {
-  std::error_code error;
-  if (fs::exists(place.directory, error) && !fs::is_directory(place.directory, error)) {
-    throw InputError(place.directory.string(), "a file", "a directory for the results");
-  }
-  const auto refuse = [](const fs::path& file) {
-    throw InputError(file.string(), "a file that urto did not write",
-                     "another directory (-o), or none of that name");
-  };
-  if (fs::exists(place.result()) && !is_result_file(place.result())) refuse(place.result());
-  if (fs::exists(place.checkpoint()) && !is_checkpoint_file(place.checkpoint())) {
-    refuse(place.checkpoint());
-  }
-  if (page && fs::exists(place.page()) && !is_report(place.page())) refuse(place.page());
-  if (!csv) return;
-  const std::vector<fs::path> ours = find_csv(place.directory);
-  for (const char* name : {"states.csv", "coordinates.csv", "steps.csv"}) {
-    const fs::path file = place.directory / name;
-    if (fs::exists(file) && std::find(ours.begin(), ours.end(), file) == ours.end()) refuse(file);
-  }
-}
-
-/// Makes the directory and takes the earlier run's files away, which `check_place` found to be ours.
-void clear_place(const Place& place) {
-  std::error_code error;
-  fs::create_directories(place.directory, error);
-  if (error || !fs::is_directory(place.directory)) {
-    throw InputError(place.directory.string(), error ? error.message() : "no directory",
-                     "a directory that can be made or written to");
-  }
-  if (!fs::exists(place.result())) return;
-  for (const fs::path& file : find_csv(place.directory)) fs::remove(file, error);
-  fs::remove(place.checkpoint(), error);
-  if (is_report(place.page())) fs::remove(place.page(), error);
+  const fs::path file = result_path(directory);
+  return parse_scene(ResultReader(file).text("/scene"), file.string() + ": /scene", overrides);
 }
 
 /// Where a run is: one line that is rewritten on a terminal, a line now and then elsewhere.
 class Progress {
  public:
-  Progress(bool shown, const Simulation& run)
-      : shown_(shown), terminal_(stderr_is_terminal()), first_(run.state().t) {}
+  explicit Progress(bool shown) : shown_(shown), terminal_(stderr_is_terminal()) {}
 
-  void update(const Simulation& run) {
+  void begin(double time) {
+    first_ = time;
+    start_ = Clock::now();
+  }
+  void update(const RunProgress& run) {
     if (!shown_) return;
-    const double elapsed = seconds_since(start_);
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
     if (elapsed - last_ < (terminal_ ? 0.2 : 5.0)) return;
     last_ = elapsed;
-    const double t = run.state().t;
-    const double speed = (t - first_) / elapsed;
+    const double speed = (run.time - first_) / elapsed;
     const std::string left =
-        speed > 0 ? fmt::format("{:.0f} s left", (run.end_time() - t) / speed) : "";
+        speed > 0 ? fmt::format("{:.0f} s left", (run.end_time - run.time) / speed) : "";
     fmt::print(stderr,
                "{}t = {:.4g} of {:.4g} s ({:.0f} %), {:.0f} s, {:.3g} times real time, {}, "
                "{} contacts, worst residual {}{}",
-               terminal_ ? "\r\033[K" : "urto: ", t, run.end_time(), 100 * t / run.end_time(),
-               elapsed, speed, left, run.report().contacts,
-               format_residual(run.checkpoint().worst_residual), terminal_ ? "" : "\n");
+               terminal_ ? "\r\033[K" : "urto: ", run.time, run.end_time,
+               100 * run.time / run.end_time, elapsed, speed, left, run.contacts,
+               format_residual(run.worst_residual), terminal_ ? "" : "\n");
     dirty_ = terminal_;
   }
   void clear() {
@@ -145,74 +99,9 @@ class Progress {
 
  private:
   bool shown_, terminal_, dirty_ = false;
-  double first_, last_ = 0;
+  double first_ = 0, last_ = 0;
   Clock::time_point start_ = Clock::now();
 };
-
-/// A run and all that belongs to it, from the first step to the last.
-struct Recording {
-  const Place& place;
-  const Scene& scene;
-  Simulation& run;
-  ResultWriter& writer;
-  Clock::time_point start = Clock::now();
-
-  void save_checkpoint() {
-    writer.flush(run);
-    write_checkpoint(place.checkpoint(), {run.checkpoint(), writer.counts()},
-                     scene.normalized_json);
-  }
-  void step_recorded(bool frame) {
-    writer.add_step(run);
-    if (frame) writer.add_frame(run);
-    writer.status.wall_seconds = seconds_since(start);
-  }
-};
-
-double next_checkpoint(double t, double interval) {
-  if (interval <= 0) return std::numeric_limits<double>::infinity();
-  return interval * (std::floor(t / interval * (1 + 1e-12)) + 1);
-}
-
-void step_until_done(Recording& r, Progress& progress) {
-  const double interval = r.scene.options.checkpoint_interval;
-  double next = next_checkpoint(r.run.state().t, interval);
-  while (!interrupt_requested() && r.run.advance()) {
-    r.step_recorded(r.run.frame_due());
-    if (r.run.state().t >= next * (1 - 1e-12)) {
-      r.save_checkpoint();
-      next = next_checkpoint(r.run.state().t, interval);
-    } else {
-      r.writer.append_when_due(r.run);
-    }
-    progress.update(r.run);
-  }
-  // The step that ended a run is part of its record. A state that is not a number is no frame.
-  if (r.run.checkpoint().steps > r.writer.counts().steps) {
-    r.step_recorded(r.run.state().q.allFinite() && r.run.state().v.allFinite());
-  }
-}
-
-void close(Recording& r) {
-  RunStatus& status = r.writer.status;
-  status.wall_seconds = seconds_since(r.start);
-  switch (r.run.run_state()) {
-    case RunState::finished:
-      status.status = "finished";
-      break;
-    case RunState::failed:
-      status.status = "failed";
-      status.failure = r.run.failure();
-      break;
-    case RunState::ready:
-    case RunState::running:
-      status.status = "interrupted";
-      break;
-  }
-  // A failed run's last good checkpoint stays; its last state would only fail again.
-  if (r.run.run_state() != RunState::failed) r.save_checkpoint();
-  r.writer.finish(r.run);
-}
 
 void print_start(const RunCommand& c, const Scene& scene, const StartReport& report) {
   if (c.quiet) return;
@@ -229,108 +118,72 @@ void print_start(const RunCommand& c, const Scene& scene, const StartReport& rep
   std::fflush(stdout);
 }
 
-ResultWriter start_writer(const RunCommand& c, const Place& place, const Scene& scene,
-                          Simulation& run) {
-  if (c.resume) {
-    const StoredCheckpoint stored =
-        read_checkpoint(place.checkpoint(), scene.model, scene.normalized_json);
-    ResultWriter writer = ResultWriter::reopen(place.result(), scene.model, stored.recorded);
-    run.resume(stored.point);
-    if (c.talks()) {
-      fmt::print("{}: goes on at t = {:.9g} s after {}\n", place.directory.string(),
-                 stored.point.state.t, counted(stored.point.steps, "step", "steps"));
-      std::fflush(stdout);
-    }
-    return writer;
-  }
-  const StartReport& report = run.start();
-  print_start(c, scene, report);
-  clear_place(place);
-  ResultWriter writer =
-      ResultWriter::create(place.result(), scene.model, scene.options, scene.title,
-                           scene.normalized_json, warnings_of(report));
-  writer.status.dofs = report.dofs;
-  writer.status.equality_rows = report.rows;
-  writer.status.rank = report.rank;
-  if (run.frame_due()) writer.add_frame(run);
-  return writer;
-}
-
 int exit_code_of(const RunSummary& s) {
-  if (s.status == "interrupted") return interrupted;
-  return s.finished() && s.missed == 0 ? success : not_certified;
+  if (s.run.status == "interrupted") return interrupted;
+  return s.finished() && s.run.missed == 0 ? success : not_certified;
 }
 
-/// The run is what counts: a page that cannot be written does not change how it ended.
-bool write_page(const ResultReader& result, const Place& place) {
-  try {
-    write_report(result, place.page());
-    return true;
-  } catch (const InputError& error) {
-    print_error(fmt::format("no page was written: {}", error.what()));
-    return false;
+int report(const RunCommand& c, const fs::path& directory, const RunOutcome& outcome) {
+  if (!outcome.broken.empty()) {
+    print_error(outcome.broken);
+    return not_certified;
   }
-}
-
-int report(const RunCommand& c, const Place& place, const StartReport& start) {
-  const ResultReader result(place.result());
-  const RunSummary summary = read_summary(result);
-  std::vector<fs::path> files{place.result()};
-  if (c.csv) {
-    for (const fs::path& file : write_csv(result, place.directory)) files.push_back(file);
-  }
-  if (fs::exists(place.checkpoint())) files.push_back(place.checkpoint());
-  if (!c.no_report && write_page(result, place)) files.push_back(place.page());
+  for (const std::string& why : outcome.unwritten)
+    print_error(fmt::format("no page was written: {}", why));
+  const RunSummary& summary = outcome.summary;
   const int code = exit_code_of(summary);
   if (c.json) {
     nlohmann::json out = to_json(summary);
-    if (!c.resume) out["start"] = to_json(start);
-    for (const fs::path& file : files) out["files"].push_back(file.string());
+    if (!c.resume) out["start"] = to_json(outcome.start);
+    for (const fs::path& file : outcome.files) out["files"].push_back(file.string());
     out["exit_code"] = code;
     fmt::print("{}\n", out.dump(2));
   } else if (!c.quiet) {
     print_summary(summary, c.timings);
-    for (const fs::path& file : files) {
-      fmt::print("{:<16}{}\n", file == files.front() ? "files" : "", file.string());
+    for (const fs::path& file : outcome.files) {
+      fmt::print("{:<16}{}\n", file == outcome.files.front() ? "files" : "", file.string());
     }
   }
-  if (summary.status == "failed") print_error(fmt::format("the run failed at {}", summary.failure));
-  if (summary.status == "interrupted") {
+  if (summary.run.status == "failed")
+    print_error(fmt::format("the run failed at {}", summary.run.failure));
+  if (summary.run.status == "interrupted") {
     fmt::print(stderr, "urto: interrupted at t = {:.9g} s; urto run --resume -o {} goes on\n",
-               summary.time, place.directory.string());
+               summary.run.time, directory.string());
   }
   return code;
 }
 
 int run(const RunCommand& c) {
-  const Place place = place_of(c);
-  check_place(place, c.csv, !c.no_report);
-  const Scene scene = load(c, place);
-  std::optional<Simulation> simulation;
-  std::optional<ResultWriter> writer;
+  const fs::path directory = directory_of(c);
+  const Scene scene = load(c, directory);
+  Progress progress(!c.quiet && !c.no_progress);
+  RunRequest request{
+      .directory = directory, .resume = c.resume, .derived = {csv_files(), page_files()}};
+  request.derived[0].wanted = c.csv;
+  request.derived[1].wanted = !c.no_report;
+  request.on_start = [&](const StartReport& start) {
+    print_start(c, scene, start);
+    progress.begin(0);
+  };
+  request.on_resume = [&](double time, long steps) {
+    progress.begin(time);
+    if (!c.talks()) return;
+    fmt::print("{}: goes on at t = {:.9g} s after {}\n", directory.string(), time,
+               counted(steps, "step", "steps"));
+    std::fflush(stdout);
+  };
+  request.on_step = [&](const RunProgress& now) { progress.update(now); };
+  request.stop = interrupt_requested;
   try {
-    simulation.emplace(scene.model, scene.options);
-    writer.emplace(start_writer(c, place, scene, *simulation));
+    const RunOutcome outcome = run_scene(scene, request);
+    progress.clear();
+    return report(c, directory, outcome);
   } catch (const InputError& error) {
     // Messages about the model do not know the file; those about result files name their own.
-    const bool named = std::string_view(error.what()).starts_with(place.directory.string());
+    const bool named = std::string_view(error.what()).starts_with(directory.string());
     if (named || c.scene.empty()) throw;
     throw InputError(fmt::format("{}: {}", c.scene, error.what()));
   }
-  Recording recording{place, scene, *simulation, *writer};
-  Progress progress(!c.quiet && !c.no_progress, *simulation);
-  try {
-    step_until_done(recording, progress);
-    progress.clear();
-    close(recording);
-  } catch (const InputError& error) {  // the disk is full: what was written before is kept
-    progress.clear();
-    print_error(
-        fmt::format("the run ended at t = {:.9g} s: {}", simulation->state().t, error.what()));
-    return not_certified;
-  }
-  writer.reset();
-  return report(c, place, simulation->start_report());
 }
 
 void add_options(CLI::App& sub, RunCommand& c) {

@@ -1,10 +1,12 @@
-// `urto solve --verbose`: what a solver did, iteration by iteration, what it counted and where the time went.
+// `urto solve --verbose`: what a solver did, iteration by iteration, what it counted and where the
+// time went.
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "urto/app/solve_report.h"
+#include "urto/file/number_text.h"
 
 namespace urto::app {
 namespace {
@@ -15,7 +17,8 @@ std::string number(double value) {
   return value == 0 ? "0" : fmt::format("{:.1e}", value);
 }
 
-/// The certificate's residual at each iteration of the log, which the history has; "–" where it was not measured.
+/// The certificate's residual at each iteration of the log, which the history has; "–" where it was
+/// not measured.
 std::string residual_at(const Solution& s, int iteration) {
   const auto at =
       std::find_if(s.history.rbegin(), s.history.rend(),

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "urto/file/number_text.h"
 #include "urto/version.h"
 
 namespace urto::app {

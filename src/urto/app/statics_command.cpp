@@ -5,11 +5,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "urto/app/analysis_page.h"
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
-#include "urto/app/table.h"
-#include "urto/stepper/consistent_start.h"
+#include "urto/page/analysis_page.h"
 #include "urto/stepper/simulation.h"
 
 namespace urto::app {
@@ -25,11 +23,10 @@ void add_equilibrium_options(CLI::App& sub, EquilibriumRequest& request) {
 }
 
 EquilibriumResult load_as_given(const EquilibriumRequest& request) {
-  EquilibriumResult out{
-      .scene = load_scene(request.scene, request.set), .start = {}, .state = {}, .report = {}};
+  EquilibriumResult out{.scene = load_scene(request.scene, request.set)};
   RigidSystem system(out.scene.model);
   out.start = initial_state(out.scene.model);
-  consistent_start(system, out.scene.options, out.start);
+  out.assembled = consistent_start(system, out.scene.options, out.start);
   out.state = out.start;
   return out;
 }
@@ -59,7 +56,7 @@ nlohmann::json reactions(const RigidSystem& system, const StaticsReport& report)
     const double* first = report.lambda.data() + rows.J.row_start[i];
     if (rows.origins[i].kind == Origin::contact && first[0] == 0) continue;
     const std::string name =
-        report.names.empty() ? system.describe(rows.origins[i]) : report.names[i];
+        report.names.empty() ? system.describe(rows, i) : report.names[i];
     std::string key = name;
     for (int k = 2; out.contains(key); ++k) key = fmt::format("{} #{}", name, k);
     out[key] = std::vector<double>(first, first + rows.laws[i].dim);
@@ -146,7 +143,8 @@ int run(const StaticsCommand& c) {
     const std::string said = c.linear ? "the scene linearised at its start"
                              : found  ? conclusion(at.report)
                                       : at.report.message;
-    write_statics_page(at.scene, {at.start, at.state, found, said}, c.page);
+    write_page(statics_page(at.scene, at.assembled, {at.start, at.state, at.report, found, said}),
+               c.page);
   }
   if (c.json) {
     fmt::print("{}\n", out.dump(2));

@@ -73,16 +73,4 @@ std::string shorten(std::string_view text, int width) {
   return fmt::format("{}…{}", text.substr(0, width - 1 - tail), text.substr(size - tail));
 }
 
-std::string format_seconds(double seconds) {
-  if (!std::isfinite(seconds)) return "–";
-  if (seconds < 0.9995e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
-  if (seconds < 0.9995) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (seconds < 99.95) return fmt::format("{:.3g} s ", seconds);
-  return fmt::format("{:.0f} s ", seconds);
-}
-
-std::string format_residual(double residual) {
-  return std::isnan(residual) ? "nan" : fmt::format("{:.1e}", residual);
-}
-
 }  // namespace urto::app

@@ -35,7 +35,5 @@ bool stderr_is_terminal();
 
 int display_width(std::string_view text);  ///< code points, which is columns for our texts
 std::string shorten(std::string_view text, int width);  ///< cuts the middle out
-std::string format_seconds(double seconds);
-std::string format_residual(double residual);
 
 }  // namespace urto::app

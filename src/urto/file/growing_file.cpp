@@ -119,16 +119,24 @@ void GrowingFile::write_text(const std::string& path, std::string_view text) {
   write(path, text_type(one.size()), {}, one.data());
 }
 
-void GrowingFile::write_attribute(const std::string& key, hid_t type, const void* value) {
+void GrowingFile::attach(hid_t to, const std::string& key, hid_t type, const void* value) const {
   const QuietHdf5 quiet;
   const Hdf5Handle attribute(
-      H5Acreate2(file_, key.c_str(), type, space_of({}), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+      H5Acreate2(to, key.c_str(), type, space_of({}), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute.valid() || H5Awrite(attribute, type, value) < 0) fail_write(key);
 }
 
-void GrowingFile::write_attribute(const std::string& key, std::string_view text) {
+void GrowingFile::attach(hid_t to, const std::string& key, std::string_view text) const {
   const std::string one(text.empty() ? std::string_view("\0", 1) : text);
-  write_attribute(key, text_type(one.size()), one.data());
+  attach(to, key, text_type(one.size()), one.data());
+}
+
+void GrowingFile::write_attribute(const std::string& key, hid_t type, const void* value) {
+  attach(file_, key, type, value);
+}
+
+void GrowingFile::write_attribute(const std::string& key, std::string_view text) {
+  attach(file_, key, text);
 }
 
 Hdf5Handle GrowingFile::create_column(const Column& c) const {
@@ -169,7 +177,8 @@ Hdf5Handle GrowingFile::open_column(Column& c, hsize_t rows) const {
   return dataset;
 }
 
-Column* GrowingFile::column(const std::string& path, hid_t type, const Dims& inner, hsize_t rows) {
+Column* GrowingFile::column(const std::string& path, hid_t type, const Dims& inner, hsize_t rows,
+                            const Attributes& attributes) {
   const QuietHdf5 quiet;
   Column& c = columns_.emplace_back();
   c.path = path;
@@ -177,7 +186,10 @@ Column* GrowingFile::column(const std::string& path, hid_t type, const Dims& inn
   c.inner = inner;
   c.row_bytes = H5Tget_size(type);
   for (const hsize_t n : inner) c.row_bytes *= n;
-  if (c.row_bytes > 0) c.dataset = fresh_ ? create_column(c) : open_column(c, rows);
+  if (c.row_bytes == 0) return &c;
+  c.dataset = fresh_ ? create_column(c) : open_column(c, rows);
+  if (!fresh_) return &c;
+  for (const auto& [key, text] : attributes) attach(c.dataset, key, text);
   return &c;
 }
 

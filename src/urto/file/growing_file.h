@@ -1,17 +1,19 @@
-// Internal: an HDF5 file with datasets that grow while others read it (single writer, many readers).
+// Internal: an HDF5 file with datasets that grow while others read it (single writer, many
+// readers).
 //
-// First the fixed part is written and every growing dataset made; `share` then lets readers in, and from
-// there on datasets can grow and fields change, but nothing can be added (a rule of HDF5).
+// First the fixed part is written and every growing dataset made; `share` then lets readers in, and
+// from there on datasets can grow and fields change, but nothing can be added (a rule of HDF5).
 //
 // Chunks are compressed when they are full and kept as they are before: a compressed chunk that is
-// rewritten changes its size, and space in a shared file cannot be used again. Ten thousand appends of a
-// few rows would leave a file a hundred times the size of its data (measured).
+// rewritten changes its size, and space in a shared file cannot be used again. Ten thousand appends
+// of a few rows would leave a file a hundred times the size of its data (measured).
 #pragma once
 
 #include <deque>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "urto/file/hdf5_handle.h"
@@ -19,8 +21,8 @@
 
 namespace urto {
 
-/// A growing dataset. Rows are gathered in `front` and swapped to `back` to be appended, possibly by
-/// another thread. Of no width (no joints, say) there is no dataset, and what is put is dropped.
+/// A growing dataset. Rows are gathered in `front` and swapped to `back` to be appended, possibly
+/// by another thread. Of no width (no joints, say) there is no dataset, and what is put is dropped.
 struct Column {
   std::string path;
   Hdf5Handle dataset;
@@ -46,6 +48,7 @@ struct Column {
 class GrowingFile {
  public:
   using Dims = std::vector<hsize_t>;
+  using Attributes = std::vector<std::pair<const char*, std::string_view>>;
 
   /// Both throw InputError, as all that follows does.
   static GrowingFile create(const std::filesystem::path& file);
@@ -60,7 +63,8 @@ class GrowingFile {
   void write_attribute(const std::string& key, hid_t type, const void* value);
 
   /// A growing dataset, cut to `rows` if the file was reopened. The pointer stays good.
-  Column* column(const std::string& path, hid_t type, const Dims& inner, hsize_t rows = 0);
+  Column* column(const std::string& path, hid_t type, const Dims& inner, hsize_t rows = 0,
+                 const Attributes& attributes = {});
   /// One value that can change; text when `size` is not 0.
   Hdf5Handle field(const std::string& path, hid_t type, std::size_t size = 0);
   void set(const Hdf5Handle& field, double value);
@@ -81,6 +85,8 @@ class GrowingFile {
  private:
   GrowingFile(Hdf5Handle file, std::string name, bool fresh);
   [[noreturn]] void fail_write(const std::string& path) const;
+  void attach(hid_t to, const std::string& key, hid_t type, const void* value) const;
+  void attach(hid_t to, const std::string& key, std::string_view text) const;
   Hdf5Handle create_column(const Column& c) const;
   Hdf5Handle open_column(Column& c, hsize_t rows) const;
   void append(Column& c) const;

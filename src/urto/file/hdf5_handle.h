@@ -1,8 +1,10 @@
-// Internal: owners of HDF5's identifiers and of its error printing, for every file that we read or write with it.
+// Internal: owners of HDF5's identifiers and of its error printing, for every file that we read or
+// write with it.
 #pragma once
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <hdf5.h>
 
@@ -51,5 +53,8 @@ class QuietHdf5 {
 
 /// The innermost reason that the library gives for its last failure.
 std::string hdf5_reason();
+
+/// Of what is in a group, in alphabetical order; none if there is no such group.
+std::vector<std::string> hdf5_names(hid_t file, const std::string& group);
 
 }  // namespace urto

@@ -47,6 +47,17 @@ std::string describe_type(hid_t type) {
 
 }  // namespace
 
+std::vector<std::string> hdf5_names(hid_t file, const std::string& group) {
+  std::vector<std::string> out;
+  const auto add = [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
+    static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+    return 0;
+  };
+  const Hdf5Handle id(H5Gopen2(file, group.c_str(), H5P_DEFAULT), H5Gclose);
+  if (id.valid()) H5Literate(id, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &out);
+  return out;
+}
+
 std::string hdf5_reason() {
   std::string reason;
   H5Ewalk2(
@@ -117,6 +128,11 @@ bool Hdf5File::has(const std::string& path) const {
     if (H5Oexists_by_name(id_, part.c_str(), H5P_DEFAULT) <= 0) return false;
     if (end == std::string::npos) return true;
   }
+}
+
+std::vector<std::string> Hdf5File::names(const std::string& group) const {
+  const QuietHdf5 quiet;
+  return has(group) ? hdf5_names(id_, group) : std::vector<std::string>();
 }
 
 bool Hdf5File::is_written(const std::string& path) const {

@@ -29,6 +29,8 @@ class Hdf5File {
 
   /// Whether there is an object at `path`; no error if a group on the way is missing.
   bool has(const std::string& path) const;
+  /// Of what is in a group, in alphabetical order; none if there is no such group.
+  std::vector<std::string> names(const std::string& group) const;
   /// Whether there is a dataset whose values were written. HDF5 lets a writer create a dataset and
   /// never fill it; it then reads as zeros.
   bool is_written(const std::string& path) const;

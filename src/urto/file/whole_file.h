@@ -1,47 +1,48 @@
-// A file that gets its name when it is complete: a reader never meets half of one.
+// Files that get their names when they are complete: a reader never meets half of one, and what had the name
+// before stays until then. Every writer of whole files uses this; results, which grow, use GrowingFile.
 #pragma once
 
 #include <filesystem>
 #include <fstream>
-#include <string>
+#include <functional>
 #include <string_view>
-
-#include "urto/error.h"
 
 namespace urto {
 
-class WholeFile {
+/// A file in the making, beside its target. It goes away unless it is kept.
+class PartFile {
  public:
-  explicit WholeFile(const std::filesystem::path& file)
-      : file_(file), part_(file.string() + ".part") {
-    out_.open(part_, std::ios::binary);
-  }
-  WholeFile(const WholeFile&) = delete;
-  WholeFile& operator=(const WholeFile&) = delete;
-  ~WholeFile() {
-    std::error_code ignored;
-    if (!done_) std::filesystem::remove(part_, ignored);
-  }
-  void write(std::string_view bytes) {
-    out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  }
-  /// Throws InputError if something could not be written.
-  std::filesystem::path finish() {
-    out_.close();
-    std::error_code failed;
-    if (out_) std::filesystem::rename(part_, file_, failed);
-    done_ = out_ && !failed;
-    if (!done_) {
-      throw InputError(file_.string(), "a file that cannot be written",
-                       "a directory that can be written to, with space on the disk");
-    }
-    return file_;
-  }
+  /// Throws InputError if the target is a directory.
+  explicit PartFile(std::filesystem::path target);
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+  ~PartFile();
+
+  /// To be written; no two part files of this machine have the same.
+  const std::filesystem::path& path() const { return part_; }
+  /// Moves it to the target. Throws InputError if that cannot be.
+  void keep();
 
  private:
-  std::filesystem::path file_, part_;
+  std::filesystem::path target_, part_;
+};
+
+/// Has `write` write a part file, then keeps it. Whatever goes wrong, a target that was there before is untouched.
+void write_complete(const std::filesystem::path& target,
+                    const std::function<void(const std::filesystem::path& part)>& write);
+
+/// A stream into a part file.
+class WholeFile {
+ public:
+  explicit WholeFile(const std::filesystem::path& file);
+  void write(std::string_view bytes);
+  /// Throws InputError if something could not be written.
+  std::filesystem::path finish();
+
+ private:
+  std::filesystem::path file_;
+  PartFile part_;
   std::ofstream out_;
-  bool done_ = false;
 };
 
 }  // namespace urto

@@ -71,7 +71,9 @@ void recall_friction(const State& state, FrictionMemory& out) {
   }
   const double* at = stored->data();
   out.t = at[0];
-  const auto nq = static_cast<Eigen::Index>(at[1]);
+  // What was stored for another configuration is as good as nothing.
+  const bool fits = at[1] >= 0 && at[1] <= static_cast<double>(stored->size() - 2);
+  const auto nq = fits ? static_cast<Eigen::Index>(at[1]) : 0;
   out.q = Eigen::Map<const Vector>(at + 2, nq);
   const double* end = stored->data() + stored->size();
   for (at += 2 + nq; at + numbers_per_spring <= end; at += numbers_per_spring) {

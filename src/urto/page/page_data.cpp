@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
+#include "urto/result/step_columns.h"
 #include "urto/version.h"
 
 namespace urto {
@@ -32,33 +31,6 @@ json numbers4(const Vec4& x) {
   return {x[0], x[1], x[2], x[3]};
 }
 
-constexpr const char* step_columns[] = {"step",
-                                        "residual",
-                                        "momentum",
-                                        "natural_map",
-                                        "scaled",
-                                        "joint_error",
-                                        "penetration",
-                                        "contacts",
-                                        "active",
-                                        "islands",
-                                        "sweeps",
-                                        "handed_on",
-                                        "iterations",
-                                        "energy/kinetic",
-                                        "energy/potential",
-                                        "energy/supplied",
-                                        "energy/friction",
-                                        "energy/impact",
-                                        "energy/damping",
-                                        "energy/recovery",
-                                        "energy/numerical",
-                                        "seconds/rows",
-                                        "seconds/assemble",
-                                        "seconds/solve",
-                                        "seconds/certify",
-                                        "seconds/advance"};
-
 /// The lowest and the highest value of every `stretch` steps, in the order in which they came.
 std::vector<float> lowest_and_highest(const std::vector<double>& values, std::size_t stretch) {
   std::vector<float> out;
@@ -73,57 +45,81 @@ std::vector<float> lowest_and_highest(const std::vector<double>& values, std::si
   return out;
 }
 
-/// Largest absolute value; not-a-number does not count.
-double largest(const ResultReader& r, const std::string& column, long steps) {
-  double most = 0;
-  for (const double x : r.numbers("/steps/" + column, 0, steps)) {
-    most = std::max(most, std::abs(std::isfinite(x) ? x : 0.0));
+json page_summary(const RunSummary& s) {
+  const RunStatus& run = s.run;
+  json out{{"status", run.status},
+           {"failure", run.failure},
+           {"time", run.time},
+           {"rejected", run.rejected},
+           {"missed", run.missed},
+           {"wall_seconds", run.wall_seconds},
+           {"worst_residual", run.worst_residual},
+           {"worst_residual_time", run.worst_residual_time},
+           {"worst_joint_error", run.worst_joint_error},
+           {"worst_penetration", run.worst_penetration},
+           {"start_energy", run.start_energy},
+           {"dofs", run.dofs},
+           {"equality_rows", run.equality_rows},
+           {"rank", run.rank},
+           {"mobility", run.mobility()},
+           {"most_contacts", s.most_contacts},
+           {"steps", s.counts.steps},
+           {"frames", s.counts.frames},
+           {"contacts", s.counts.contacts}};
+  out["seconds"] = json::array();
+  for (const NamedNumber& phase : s.seconds)
+    out["seconds"].push_back({{"phase", phase.name}, {"value", phase.value}});
+  for (const NamedNumber& e : s.energy) {
+    if (s.counts.steps > 0) out["energy"][e.name] = e.value;
   }
-  return most;
+  return out;
 }
 
-json page_summary(const ResultReader& r) {
-  json s;
-  for (const char* key : {"status", "failure"}) s[key] = r.text(fmt::format("/run/{}", key));
-  for (const char* key : {"time", "rejected", "missed", "wall_seconds", "worst_residual",
-                          "worst_residual_time", "worst_joint_error", "worst_penetration",
-                          "start_energy", "dofs", "equality_rows", "rank", "mobility"}) {
-    s[key] = r.number(fmt::format("/run/{}", key));
-  }
-  const ResultCounts counts = r.counts();
-  s["seconds"] = json::object();
-  for (const char* phase : {"rows", "assemble", "solve", "certify", "advance"}) {
-    const auto t = r.numbers(fmt::format("/steps/seconds/{}", phase), 0, counts.steps);
-    s["seconds"][phase] = std::accumulate(t.begin(), t.end(), 0.0);
-  }
-  s["most_contacts"] = largest(r, "contacts", counts.steps);
-  for (const char* name : {"kinetic", "potential", "supplied", "friction", "impact", "damping",
-                           "recovery", "numerical"}) {
-    if (counts.steps == 0) break;
-    s["energy"][name] = r.numbers(fmt::format("/steps/energy/{}", name), counts.steps - 1, 1)[0];
-  }
-  s["steps"] = counts.steps;
-  s["frames"] = counts.frames;
-  s["contacts"] = counts.contacts;
-  return s;
+json page_settings(const SimulationOptions& s) {
+  return {{"stepper", s.stepper.name},
+          {"friction", friction_word(s)},
+          {"solver", s.solver.solver},
+          {"tolerance", s.solver.tolerance},
+          {"step", s.step},
+          {"duration", s.duration},
+          {"output_step", s.output_step},
+          {"threads", s.threads},
+          {"adaptive", s.adaptive}};
 }
 
-json page_settings(const ResultReader& r) {
-  json s;
-  for (const char* key : {"stepper", "friction", "solver"}) s[key] = r.text_attribute(key);
-  for (const char* key : {"tolerance", "step", "duration", "output_step", "threads", "adaptive"}) {
-    s[key] = r.number_attribute(key);
+json page_remarks(const ResultView& result, const RunSummary& summary, const PageOptions& options) {
+  const std::vector<std::string>& warnings = result.description().warnings;
+  json out = json::array();
+  if (options.mode == "run") out = run_remarks(summary, warnings);
+  for (const std::string& note : options.remarks)
+    out.push_back({{"level", "note"}, {"text", note}});
+  if (options.mode == "scene") {
+    for (const std::string& warning : warnings)
+      out.push_back({{"level", "warning"}, {"text", warning}});
   }
-  return s;
+  return out;
 }
 
-/// Energy that came from nowhere, beside the energies that were exchanged.
-double numerical_share(const ResultReader& r, long steps) {
-  double exchanged = 0;
-  for (const char* name : {"kinetic", "supplied", "friction", "impact", "damping"}) {
-    exchanged = std::max(exchanged, largest(r, fmt::format("energy/{}", name), steps));
+/// The plots that the page draws over steps, and which columns are in each.
+json page_panels(const SimulationOptions& settings) {
+  json out = json::array();
+  for (const StepPanel& p : step_panels()) {
+    if (p.adaptive && !settings.adaptive) continue;
+    json columns = json::array();
+    for (const StepColumn& c : step_columns()) {
+      if (c.panel == p.name) columns.push_back({{"column", c.name}, {"label", c.label}});
+    }
+    out.push_back({{"title", p.title},
+                   {"note", p.note},
+                   {"axis", p.axis},
+                   {"log", p.log},
+                   {"decades", p.decades},
+                   {"factor", p.factor},
+                   {"total", p.total},
+                   {"tolerance", p.tolerance},
+                   {"columns", std::move(columns)}});
   }
-  return exchanged > 0 ? largest(r, "energy/numerical", steps) / exchanged : 0;
+  return out;
 }
 
 }  // namespace
@@ -177,7 +173,7 @@ json page_model(const DrawnModel& model, PageData& data) {
   return out;
 }
 
-json page_steps(const ResultReader& result, PageData& data, long most) {
+json page_steps(const ResultView& result, PageData& data, long most) {
   const long steps = result.counts().steps;
   const auto half = static_cast<std::size_t>(std::max(most / 2, 1L));
   const std::size_t stretch =
@@ -186,7 +182,7 @@ json page_steps(const ResultReader& result, PageData& data, long most) {
     return stretch == 1 ? std::vector<float>(values.begin(), values.end())
                         : lowest_and_highest(values, stretch);
   };
-  std::vector<double> time = result.numbers("/steps/time", 0, steps);
+  std::vector<double> time = result.step_values(step_column("time"), 0, steps);
   if (stretch > 1) {  // both ends of a stretch stand for its lowest and highest
     std::vector<double> ends;
     for (std::size_t first = 0; first < time.size(); first += stretch) {
@@ -196,88 +192,74 @@ json page_steps(const ResultReader& result, PageData& data, long most) {
     time = std::move(ends);
   }
   json columns = json::object();
-  for (const char* name : step_columns) {
-    columns[name] = data.add(shown(result.numbers(fmt::format("/steps/{}", name), 0, steps)));
+  for (std::size_t c = 0; c < step_columns().size(); ++c) {
+    if (c == step_column("time")) continue;
+    columns[std::string(step_columns()[c].name)] = data.add(shown(result.step_values(c, 0, steps)));
   }
   return {{"recorded", steps},
           {"stretch", stretch},
           {"time", data.add(time)},
-          {"columns", std::move(columns)}};
+          {"columns", std::move(columns)},
+          {"panels", page_panels(result.description().settings)}};
 }
 
-json page_remarks(const ResultReader& r, const json& s) {
+json run_remarks(const RunSummary& s, const std::vector<std::string>& warnings) {
   json out = json::array();
   const auto say = [&](const char* level, std::string text) {
     out.push_back({{"level", level}, {"text", std::move(text)}});
   };
-  const std::string status = s["status"];
-  const long steps = s["steps"];
-  if (status == "failed") {
-    say("failure", fmt::format("The run failed at {}.", s["failure"].get<std::string>()));
-  }
+  const RunStatus& run = s.run;
+  if (run.status == "failed") say("failure", fmt::format("The run failed at {}.", run.failure));
   // A run that stopped at its first miss has said so.
-  if (const double missed = s["missed"]; missed > (status == "failed" ? 1 : 0)) {
+  if (run.missed > (run.status == "failed" ? 1 : 0)) {
     say("failure",
         fmt::format(
             "{} of {} steps missed the tolerance {:.0e}; the worst residual is {:.1e}, at t "
             "= {:.6g} s.",
-            missed, steps, r.number_attribute("tolerance"), s["worst_residual"].get<double>(),
-            s["worst_residual_time"].get<double>()));
+            run.missed, s.counts.steps, s.settings.solver.tolerance, run.worst_residual,
+            run.worst_residual_time));
   }
-  const double time = s["time"];
-  if (status == "interrupted") {
+  if (run.status == "interrupted") {
     say("warning", fmt::format("The run was interrupted at t = {:.6g} of {:.6g} s; urto run "
                                "--resume goes on.",
-                               time, r.number_attribute("duration")));
-  } else if (status == "running") {
+                               run.time, s.settings.duration));
+  } else if (run.status == "running") {
     say("warning", fmt::format("The run had not ended when this page was written, or was killed: "
                                "it shows what was recorded until t = {:.6g} s.",
-                               time));
+                               run.time));
   }
-  if (r.has("/run/warnings")) {
-    for (const std::string& text : r.texts("/run/warnings")) say("warning", text);
-  }
+  for (const std::string& text : warnings) say("warning", text);
   // The first steps of a motion from rest exchange next to nothing.
-  if (const double share = numerical_share(r, steps); steps >= 100 && share > 0.01) {
+  if (s.counts.steps >= 100 && s.numerical_share > 0.01) {
     say("warning",
         fmt::format("Numerical energy reached {:.0f} % of the energy exchanged: the step may be "
                     "too long.",
-                    100 * share));
+                    100 * s.numerical_share));
   }
   return out;
 }
 
-PageData page_data(const ResultReader& result, const PageOptions& options) {
+PageData page_data(const ResultView& result, const PageOptions& options) {
   PageData data;
-  const bool scene = options.scene_contacts != nullptr;
-  const bool analysis = !options.analysis.empty();
-  const DrawnModel model = read_drawn_model(result);
+  const Description& d = result.description();
+  const RunSummary summary = summarise(result);
+  const DrawnModel model = drawn_model(result);
   data.json = {{"format", "urto-page"},
                {"version", 1},
-               {"mode", analysis ? options.analysis
-                        : scene  ? "scene"
-                                 : "run"},
-               {"title", result.text_attribute("title")},
-               {"urto", {{"run", result.text_attribute("urto_version")}, {"page", version}}}};
+               {"mode", options.mode},
+               {"title", d.title},
+               {"urto", {{"run", d.urto_version}, {"page", version}}}};
   // The scene in the result is a checked one; only its texts for people are taken from it.
-  const json text = json::parse(result.text("/scene"), nullptr, false);
+  const json text = json::parse(d.scene, nullptr, false);
   const bool readable = text.is_object();
   data.json["description"] = readable ? text.value("description", "") : "";
   data.json["watch"] = readable ? text.value("watch", json::array()) : json::array();
-  data.json["summary"] = page_summary(result);
-  data.json["settings"] = page_settings(result);
-  data.json["remarks"] =
-      scene || analysis ? json::array() : page_remarks(result, data.json["summary"]);
-  for (const std::string& note : options.remarks)
-    data.json["remarks"].push_back({{"level", "note"}, {"text", note}});
+  data.json["summary"] = page_summary(summary);
+  data.json["settings"] = page_settings(d.settings);
+  data.json["remarks"] = page_remarks(result, summary, options);
   data.json["chapters"] = json::array();
   for (const PageChapter& c : options.chapters)
     data.json["chapters"].push_back({{"name", c.name}, {"from", c.from}, {"to", c.to}});
-  if (scene && result.has("/run/warnings")) {
-    for (const std::string& warning : result.texts("/run/warnings")) {
-      data.json["remarks"].push_back({{"level", "warning"}, {"text", warning}});
-    }
-  }
   data.json["model"] = page_model(model, data);
   add_page_frames(result, model, options, data);
   data.json["flexible"] = json::array();

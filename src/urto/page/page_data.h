@@ -1,7 +1,9 @@
-// What the result page shows, as JSON and one block of binary arrays. docs/report.md has the format.
+// What the result page shows, as JSON and one block of binary arrays. docs/report.md has the
+// format.
 //
-// Internal: the page is for looking, so that arrays are single precision and long runs are thinned: frames evenly, until they fit `frame_bytes`; steps into pairs
-// of the lowest and the highest value of equal stretches.
+// Internal: the page is for looking, so that arrays are single precision and long runs are thinned:
+// frames evenly, until they fit `frame_bytes`; steps into pairs of the lowest and the highest value
+// of equal stretches.
 #pragma once
 
 #include <string>
@@ -9,9 +11,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "urto/collision/contact.h"
 #include "urto/page/report_page.h"
 #include "urto/result/drawn_model.h"
+#include "urto/result/summary.h"
 
 namespace urto {
 
@@ -20,21 +22,23 @@ struct PageData {
   nlohmann::json json;
   std::string binary;  ///< little-endian; arrays begin at multiples of 8 bytes
 
-  /// Appends an array; what the JSON says of it: {"at": byte, "n": count, "type": "f32" | "f64" | "i32"}.
+  /// Appends an array; what the JSON says of it is
+  /// {"at": byte, "n": count, "type": "f32" | "f64" | "i32"}.
   nlohmann::json add(const std::vector<float>& values);
   nlohmann::json add(const std::vector<double>& values);
   nlohmann::json add(const std::vector<int>& values);
 };
 
-PageData page_data(const ResultReader& result, const PageOptions& options);
+PageData page_data(const ResultView& result, const PageOptions& options);
 
 /// Parts of the above, each in a file of its own.
 nlohmann::json page_model(const DrawnModel& model, PageData& data);
-nlohmann::json page_steps(const ResultReader& result, PageData& data, long most);
+nlohmann::json page_steps(const ResultView& result, PageData& data, long most);
 /// "frames", "contacts" and "series".
-void add_page_frames(const ResultReader& result, const DrawnModel& model,
-                     const PageOptions& options, PageData& data);
-/// What the reader must know first, worst first: {"level": "failure" | "warning" | "note", "text"}.
-nlohmann::json page_remarks(const ResultReader& result, const nlohmann::json& summary);
+void add_page_frames(const ResultView& result, const DrawnModel& model, const PageOptions& options,
+                     PageData& data);
+/// What the reader must know of a run first, worst first:
+/// {"level": "failure" | "warning" | "note", "text"}.
+nlohmann::json run_remarks(const RunSummary& summary, const std::vector<std::string>& warnings);
 
 }  // namespace urto

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "urto/error.h"
 #include "urto/page/page_data.h"
 
 namespace urto {
@@ -29,11 +28,11 @@ long stride_for(long frames, std::size_t frame_bytes, std::size_t budget) {
   return std::max((frames + most - 1) / most, 1L);
 }
 
-/// Calls use(k, row) for the kept rows of a dataset. Far apart they are read one by one, close together in blocks: opening a dataset and
-/// inflating a chunk cost more than a few rows too many.
+/// Calls use(first, end) for stretches of the kept frames, of `width` numbers each, that are worth
+/// reading in one go. Far apart they are read one by one, close together in blocks: opening a
+/// dataset and inflating a chunk cost more than a few rows too many.
 template <typename Use>
-void for_rows(const ResultReader& result, const std::string& path, std::size_t width,
-              const std::vector<long>& kept, Use use) {
+void for_blocks(const std::vector<long>& kept, std::size_t width, Use use) {
   constexpr std::size_t block_numbers = std::size_t{1} << 20;
   constexpr std::size_t gap_numbers = std::size_t{1} << 13;
   std::size_t k = 0;
@@ -44,90 +43,83 @@ void for_rows(const ResultReader& result, const std::string& path, std::size_t w
            static_cast<std::size_t>(kept[end] - kept[end - 1]) * width <= gap_numbers) {
       ++end;
     }
-    const long count = kept[end - 1] - kept[k] + 1;
-    const std::vector<double> block = result.numbers(path, kept[k], count);
-    if (block.size() != width * static_cast<std::size_t>(count)) {
-      throw InputError(path, "rows of another size", fmt::format("{} numbers a row", width));
-    }
-    for (std::size_t r = k; r < end; ++r) {
-      use(r, block.data() + static_cast<std::size_t>(kept[r] - kept[k]) * width);
-    }
+    use(k, end);
     k = end;
   }
 }
 
 class FrameWriter {
  public:
-  FrameWriter(const ResultReader& result, const DrawnModel& model, PageData& data)
-      : result_(result), model_(model), data_(data) {}
+  FrameWriter(const ResultView& result, const DrawnModel& model, PageData& data)
+      : result_(result), about_(result.description()), model_(model), data_(data) {}
 
   void run(const PageOptions& options) {
     const ResultCounts counts = result_.counts();
-    stride_ = stride_for(counts.frames, bytes_a_frame(counts), options.frame_bytes);
+    contacts_per_frame_ = static_cast<std::size_t>(std::ceil(
+        static_cast<double>(counts.contacts) / static_cast<double>(std::max(counts.frames, 1L))));
+    stride_ = stride_for(counts.frames, bytes_per_frame(), options.frame_bytes);
     kept_ = kept_frames(counts.frames, stride_);
     add_bodies();
-    if (options.scene_contacts != nullptr) {
-      add_scene_contacts(*options.scene_contacts);
-    } else {
-      add_contacts();
-    }
+    add_contacts();
     add_series();
   }
 
  private:
-  std::size_t width_of(const std::string& path) const {
-    if (!result_.has(path)) return 0;
-    std::size_t width = 1;
-    const auto shape = result_.shape(path);
-    for (std::size_t k = 1; k < shape.size(); ++k) width *= static_cast<std::size_t>(shape[k]);
-    return width;
-  }
-
-  std::size_t bytes_a_frame(const ResultCounts& counts) const {
-    const auto contacts =
-        static_cast<double>(counts.contacts) / static_cast<double>(std::max(counts.frames, 1L));
-    std::size_t bytes = body_bytes * model_.moving().size() +
-                        static_cast<std::size_t>(std::ceil(contacts)) * contact_bytes;
-    for (const char* path : {"/frames/coordinate", "/frames/coordinate_rate",
-                             "/frames/joint_reaction", "/frames/motor_force", "/frames/limit_force",
-                             "/frames/friction_force", "/frames/coupling_force"}) {
-      bytes += 4 * width_of(path);
+  std::size_t bytes_per_frame() const {
+    std::size_t bytes = body_bytes * model_.moving().size() + contacts_per_frame_ * contact_bytes;
+    for (const Channel& c : about_.channels) {
+      if (c.group != "bodies") bytes += 4 * about_.size(c);
     }
     return bytes;
   }
 
-  /// Columns of the bodies that move, `parts` numbers each.
-  json moving_columns(const std::string& path, std::size_t parts) {
+  /// Calls use(row) for the kept frames of a channel.
+  template <typename Use>
+  void for_rows(int channel, Use use) const {
+    const std::size_t width = about_.size(about_.channels[static_cast<std::size_t>(channel)]);
+    for_blocks(kept_, width, [&](std::size_t first, std::size_t end) {
+      const long count = kept_[end - 1] - kept_[first] + 1;
+      const std::vector<double> block = result_.channel(channel, kept_[first], count);
+      for (std::size_t r = first; r < end; ++r)
+        use(block.data() + static_cast<std::size_t>(kept_[r] - kept_[first]) * width);
+    });
+  }
+
+  /// A channel of the bodies that move.
+  json moving_columns(const char* name) {
+    const int channel = find_channel(about_, name);
+    if (channel < 0) return data_.add(std::vector<float>());
+    const auto parts =
+        static_cast<std::size_t>(about_.channels[static_cast<std::size_t>(channel)].width);
     const std::vector<int> moving = model_.moving();
     std::vector<float> values;
     values.reserve(kept_.size() * moving.size() * parts);
-    for_rows(
-        result_, path, model_.bodies.size() * parts, kept_, [&](std::size_t, const double* row) {
-          for (const int body : moving) {
-            for (std::size_t i = 0; i < parts; ++i) {
-              values.push_back(static_cast<float>(row[static_cast<std::size_t>(body) * parts + i]));
-            }
-          }
-        });
+    for_rows(channel, [&](const double* row) {
+      for (const int body : moving) {
+        for (std::size_t i = 0; i < parts; ++i)
+          values.push_back(static_cast<float>(row[static_cast<std::size_t>(body) * parts + i]));
+      }
+    });
     return data_.add(values);
   }
 
   void add_bodies() {
     std::vector<double> time;
-    for_rows(result_, "/frames/time", 1, kept_,
-             [&](std::size_t, const double* t) { time.push_back(*t); });
+    for_blocks(kept_, 1, [&](std::size_t first, std::size_t end) {
+      const auto block = result_.times(kept_[first], kept_[end - 1] - kept_[first] + 1);
+      for (std::size_t r = first; r < end; ++r)
+        time.push_back(block[static_cast<std::size_t>(kept_[r] - kept_[first])]);
+    });
     json frames{{"count", kept_.size()},
                 {"recorded", result_.counts().frames},
                 {"stride", stride_},
                 {"time", data_.add(time)},
                 {"moving", model_.moving()}};
-    frames["position"] = moving_columns("/frames/position", 3);
-    frames["rotation"] = moving_columns("/frames/rotation", 4);
-    frames["velocity"] = moving_columns("/frames/velocity", 3);
-    frames["angular_velocity"] = moving_columns("/frames/angular_velocity", 3);
+    for (const char* name : {"position", "rotation", "velocity", "angular_velocity"})
+      frames[name] = moving_columns(name);
     json fixed = json::array();
     if (!kept_.empty()) {
-      const DrawnFrame first = read_drawn_frame(result_, model_, 0);
+      const DrawnFrame first = drawn_frame(result_, 0);
       for (std::size_t k = 0; k < model_.bodies.size(); ++k) {
         if (model_.bodies[k].moves()) continue;
         const Pose& pose = first.pose[k];
@@ -142,132 +134,102 @@ class FrameWriter {
     data_.json["frames"] = std::move(frames);
   }
 
-  struct Contacts {
+  void add_contacts() {
     std::vector<int> start{0}, body;
     std::vector<float> point, force, gap;
-  };
-
-  void put_contacts(const Contacts& c) {
-    data_.json["contacts"] = {{"start", data_.add(c.start)},
-                              {"body", data_.add(c.body)},
-                              {"point", data_.add(c.point)},
-                              {"force", data_.add(c.force)},
-                              {"gap", data_.add(c.gap)}};
-  }
-
-  void add_contacts() {
-    Contacts out;
-    std::vector<std::array<std::int64_t, 2>> ranges(kept_.size());
-    for_rows(result_, "/contacts/start", 1, kept_,
-             [&](std::size_t k, const double* x) { ranges[k][0] = static_cast<std::int64_t>(*x); });
-    for_rows(result_, "/contacts/count", 1, kept_,
-             [&](std::size_t k, const double* x) { ranges[k][1] = static_cast<std::int64_t>(*x); });
-    for (const auto& range : ranges) {
-      const std::int64_t first = range[0], count = range[1];
-      if (count > 0) {
-        const auto a = result_.numbers("/contacts/body_a", first, count),
-                   b = result_.numbers("/contacts/body_b", first, count);
-        for (std::size_t k = 0; k < a.size(); ++k) {
-          out.body.push_back(static_cast<int>(a[k]));
-          out.body.push_back(static_cast<int>(b[k]));
-        }
-        const auto append = [&](const char* path, std::vector<float>& to) {
-          for (const double x : result_.numbers(path, first, count)) {
-            to.push_back(static_cast<float>(x));
-          }
-        };
-        append("/contacts/point", out.point);
-        append("/contacts/force", out.force);
-        append("/contacts/gap", out.gap);
-      }
-      out.start.push_back(static_cast<int>(out.gap.size()));
-    }
-    put_contacts(out);
-  }
-
-  /// Before a run nobody knows the forces; the page draws such contacts without arrows.
-  void add_scene_contacts(const std::vector<Contact>& contacts) {
-    Contacts out;
-    for (const Contact& c : contacts) {
-      out.body.insert(out.body.end(), {c.body_a, c.body_b});
+    const auto add = [&](const RecordedContact& c) {
+      body.insert(body.end(), {c.body_a, c.body_b});
       for (int i = 0; i < 3; ++i) {
-        out.point.push_back(static_cast<float>(c.point[i]));
-        out.force.push_back(0);
+        point.push_back(static_cast<float>(c.point[i]));
+        force.push_back(static_cast<float>(c.force[i]));
       }
-      out.gap.push_back(static_cast<float>(c.gap));
-    }
-    out.start.push_back(static_cast<int>(out.gap.size()));
-    put_contacts(out);
+      gap.push_back(static_cast<float>(c.gap));
+    };
+    constexpr std::size_t numbers = 12;
+    for_blocks(kept_, numbers * (contacts_per_frame_ + 1), [&](std::size_t first, std::size_t end) {
+      const auto block = result_.contacts(kept_[first], kept_[end - 1] - kept_[first] + 1);
+      for (std::size_t r = first; r < end; ++r) {
+        for (const RecordedContact& c : block[static_cast<std::size_t>(kept_[r] - kept_[first])])
+          add(c);
+        start.push_back(static_cast<int>(gap.size()));
+      }
+    });
+    data_.json["contacts"] = {{"start", data_.add(start)},
+                              {"body", data_.add(body)},
+                              {"point", data_.add(point)},
+                              {"force", data_.add(force)},
+                              {"gap", data_.add(gap)}};
   }
 
   struct Label {
     std::string group, item, name, unit;
   };
 
-  /// One series for each column of a dataset.
-  void add_columns(const std::string& path, const std::vector<Label>& labels) {
-    if (labels.empty() || !result_.has(path)) return;
-    std::vector<std::vector<float>> columns(labels.size());
-    for_rows(result_, path, labels.size(), kept_, [&](std::size_t, const double* row) {
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        columns[c].push_back(static_cast<float>(row[c]));
+  /// The names of a channel's numbers; none for those of bodies, which the page has by itself.
+  std::vector<Label> labels(const Channel& c) const {
+    std::vector<Label> out;
+    if (c.group == "coordinates") {
+      const bool rate = c.name == "coordinate_rate";
+      for (const DescribedCoordinate& x : about_.coordinates) {
+        const std::string& joint = about_.joints[static_cast<std::size_t>(x.joint)].name;
+        out.push_back({"joint", joint, x.name + (rate ? " rate" : ""),
+                       std::string(x.is_angle() ? "rad" : "m") + (rate ? "/s" : "")});
       }
-    });
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      data_.json["series"].push_back({{"group", labels[c].group},
-                                      {"item", labels[c].item},
-                                      {"name", labels[c].name},
-                                      {"unit", labels[c].unit},
-                                      {"values", data_.add(columns[c])}});
+    } else if (c.group == "joints") {
+      for (const DescribedJoint& joint : about_.joints) {
+        for (const char* name : {"force x", "force y", "force z"})
+          out.push_back({"joint", joint.name, name, "N"});
+        for (const char* name : {"moment x", "moment y", "moment z"})
+          out.push_back({"joint", joint.name, name, "N·m"});
+      }
+    } else if (c.group != "bodies") {
+      const std::string kind = c.group.substr(0, c.group.size() - 1);  // "motors" are each a motor
+      const auto group = std::ranges::find(about_.groups, c.group, &NamedGroup::name);
+      for (const std::string& item : group->items) {
+        for (int i = 0; i < c.width; ++i)
+          out.push_back({kind, item,
+                         c.width > 1 ? fmt::format("{} {}", c.label, "xyz"[i % 3]) : c.label,
+                         c.unit});
+      }
     }
+    return out;
   }
 
   void add_series() {
     data_.json["series"] = json::array();
-    std::vector<Label> value, rate, reaction;
-    const auto owner = result_.numbers("/coordinates/joint");
-    const auto names = result_.texts("/coordinates/name");
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      if (k >= owner.size() ||
-          !(owner[k] >= 0 && owner[k] < static_cast<double>(model_.joints.size()))) {
-        throw InputError("/coordinates/joint", "no joint", "one for every coordinate");
+    for (const Channel& c : about_.channels) {
+      const int channel = find_channel(about_, c.name);
+      if (channel < 0) continue;
+      const std::vector<Label> names = labels(c);
+      if (names.empty()) continue;
+      std::vector<std::vector<float>> columns(names.size());
+      for_rows(channel, [&](const double* row) {
+        for (std::size_t k = 0; k < columns.size(); ++k)
+          columns[k].push_back(static_cast<float>(row[k]));
+      });
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        data_.json["series"].push_back({{"group", names[k].group},
+                                        {"item", names[k].item},
+                                        {"name", names[k].name},
+                                        {"unit", names[k].unit},
+                                        {"values", data_.add(columns[k])}});
       }
-      const std::string& joint = model_.joints[static_cast<std::size_t>(owner[k])].name;
-      const bool angle = names[k].starts_with("angle") || names[k] == "swing";
-      value.push_back({"joint", joint, names[k], angle ? "rad" : "m"});
-      rate.push_back({"joint", joint, names[k] + " rate", angle ? "rad/s" : "m/s"});
-    }
-    for (const DrawnJoint& joint : model_.joints) {
-      for (const char* name : {"force x", "force y", "force z"}) {
-        reaction.push_back({"joint", joint.name, name, "N"});
-      }
-      for (const char* name : {"moment x", "moment y", "moment z"}) {
-        reaction.push_back({"joint", joint.name, name, "N·m"});
-      }
-    }
-    add_columns("/frames/coordinate", value);
-    add_columns("/frames/coordinate_rate", rate);
-    add_columns("/frames/joint_reaction", reaction);
-    for (const char* group : {"motor", "limit", "friction", "coupling"}) {
-      std::vector<Label> labels;
-      for (const std::string& name : result_.texts(fmt::format("/{}s/name", group))) {
-        labels.push_back({group, name, "force", "N, N·m"});
-      }
-      add_columns(fmt::format("/frames/{}_force", group), labels);
     }
   }
 
-  const ResultReader& result_;
+  const ResultView& result_;
+  const Description& about_;
   const DrawnModel& model_;
   PageData& data_;
+  std::size_t contacts_per_frame_ = 0;
   long stride_ = 1;
   std::vector<long> kept_ = {};
 };
 
 }  // namespace
 
-void add_page_frames(const ResultReader& result, const DrawnModel& model,
-                     const PageOptions& options, PageData& data) {
+void add_page_frames(const ResultView& result, const DrawnModel& model, const PageOptions& options,
+                     PageData& data) {
   FrameWriter(result, model, data).run(options);
 }
 

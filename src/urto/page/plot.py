@@ -42,7 +42,7 @@ def draw(axes, panel):
 
 
 def main():
-    numbers, picture = sys.argv[1:]
+    numbers, picture, ending = sys.argv[1:]
     with open(numbers) as file:
         figure = json.load(file)
     panels = figure["panels"]
@@ -52,8 +52,7 @@ def main():
     all_axes[-1, 0].set_xlabel("time [s]")
     if figure["title"]:
         fig.suptitle(figure["title"], fontsize=11)
-    ending = picture.rsplit(".", 1)[1]
-    fig.savefig(picture, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[ending])
+    fig.savefig(picture, format=ending, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[ending])
 
 
 main()

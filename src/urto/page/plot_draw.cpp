@@ -1,4 +1,5 @@
-// Drawing with matplotlib: the numbers go to a script of ours in a file, the picture comes back in another.
+// Drawing with matplotlib: the numbers go to a script of ours in a file, the picture comes back in
+// another.
 #include <array>
 #include <cstdlib>
 #include <fcntl.h>
@@ -21,18 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Files that go away with it.
-struct Leftovers {
-  std::vector<fs::path> files;
-  explicit Leftovers(std::vector<fs::path> list) : files(std::move(list)) {}
-  Leftovers(const Leftovers&) = delete;
-  Leftovers& operator=(const Leftovers&) = delete;
-  ~Leftovers() {
-    std::error_code ignored;
-    for (const fs::path& file : files) fs::remove(file, ignored);
-  }
-};
-
 json to_json(std::span<const PlotPanel> panels, const std::string& title) {
   json out{{"title", title}, {"panels", json::array()}};
   for (const PlotPanel& panel : panels) {
@@ -50,7 +39,8 @@ json to_json(std::span<const PlotPanel> panels, const std::string& title) {
   return out;
 }
 
-/// Runs a program to its end with its complaints in a file; its exit code, −1 if it could not be started.
+/// Runs a program to its end with its complaints in a file; its exit code, −1 if it could not be
+/// started.
 int run(std::vector<std::string> words, const fs::path& complaints) {
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
@@ -86,27 +76,27 @@ void draw_plot(std::span<const PlotPanel> panels, const std::string& title, cons
   }
   const char* chosen = std::getenv("URTO_PYTHON");  // NOLINT(concurrency-mt-unsafe)
   const std::string python = chosen != nullptr ? chosen : "/usr/bin/python3";
-  const fs::path stem = file.string() + fmt::format(".{}", static_cast<long>(getpid()));
-  const fs::path numbers = stem.string() + ".json", picture = stem.string() + ending,
-                 complaints = stem.string() + ".log";
-  const Leftovers leftovers({numbers, picture, complaints});
-  {
-    WholeFile out(numbers);
-    out.write(to_json(panels, title).dump(-1, ' ', false, json::error_handler_t::replace));
-    out.finish();
+  // Only the picture is kept.
+  PartFile numbers(file), picture(file), complaints(file);
+  std::ofstream out(numbers.path());
+  out << to_json(panels, title).dump(-1, ' ', false, json::error_handler_t::replace);
+  out.close();
+  if (!out) {
+    throw InputError(file.string(), "a file that cannot be written",
+                     "a directory that can be written to, with space on the disk");
   }
-  const int code = run(
-      {python, "-c", std::string(plot_script()), numbers.string(), picture.string()}, complaints);
-  std::error_code failed;
-  if (code == 0) fs::rename(picture, file, failed);
-  if (code != 0 || failed) {
-    const std::string why = last_line(complaints);
+  const int code = run({python, "-c", std::string(plot_script()), numbers.path().string(),
+                        picture.path().string(), ending.substr(1)},
+                       complaints.path());
+  if (code != 0 || !fs::exists(picture.path())) {
+    const std::string why = last_line(complaints.path());
     throw InputError(file.string(),
                      why.empty() ? fmt::format("no picture from {}", python)
                                  : fmt::format("no picture from {} ({})", python, why),
                      "matplotlib (Debian: python3-matplotlib; URTO_PYTHON names another "
                      "interpreter), or --csv, which needs neither");
   }
+  picture.keep();
 }
 
 }  // namespace urto

@@ -1,8 +1,8 @@
 #include "urto/page/plot_figure.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,76 +10,10 @@
 #include "urto/error.h"
 #include "urto/file/spelling.h"
 #include "urto/file/whole_file.h"
+#include "urto/result/step_columns.h"
 
 namespace urto {
 namespace {
-
-struct StepColumn {
-  const char* path;
-  const char* name;
-  double factor = 1;
-};
-
-/// A panel over steps.
-struct StepPanel {
-  const char* what;
-  const char* title;
-  const char* label;
-  bool log;
-  std::vector<StepColumn> columns;
-};
-
-const std::vector<StepPanel>& step_panels() {
-  static const std::vector<StepPanel> panels = {
-      {"energy",
-       "Energy",
-       "energy [J]",
-       false,
-       {{"energy/kinetic", "kinetic"}, {"energy/potential", "potential"}}},
-      {"balance",
-       "Energy since the start",
-       "energy [J]",
-       false,
-       {{"energy/supplied", "supplied"},
-        {"energy/friction", "friction"},
-        {"energy/impact", "impact"},
-        {"energy/damping", "damping"},
-        {"energy/recovery", "recovery"},
-        {"energy/numerical", "numerical"}}},
-      {"certificate",
-       "Certificates",
-       "residual [–]",
-       true,
-       {{"natural_map", "natural map"}, {"scaled", "scaled"}, {"momentum", "momentum"}}},
-      {"contacts",
-       "Contacts and limits",
-       "number",
-       false,
-       {{"contacts", "within reach"}, {"active", "active"}}},
-      {"iterations",
-       "Iterations",
-       "number",
-       false,
-       {{"sweeps", "sweeps"}, {"iterations", "iterations"}, {"islands", "islands"}}},
-      {"timings",
-       "Wall time of a step",
-       "time [ms]",
-       true,
-       {{"seconds/rows", "rows", 1e3},
-        {"seconds/assemble", "assemble", 1e3},
-        {"seconds/solve", "solve", 1e3},
-        {"seconds/certify", "certify", 1e3},
-        {"seconds/advance", "advance", 1e3}}},
-      {"penetration", "Deepest penetration", "depth [m]", true, {{"penetration", "penetration"}}},
-      {"joint_error",
-       "Worst joint error",
-       "error [m, rad]",
-       true,
-       {{"joint_error", "joint error"}}},
-      {"step", "Step length", "step [s]", true, {{"step", "step"}}},
-  };
-  return panels;
-}
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts(1);
@@ -93,21 +27,21 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-PlotPanel over_steps(const ResultReader& result, const StepPanel& from) {
+PlotPanel over_steps(const ResultView& result, const StepPanel& from) {
   const long steps = result.counts().steps;
-  PlotPanel panel{from.title, from.label, from.log};
-  panel.time = result.numbers("/steps/time", 0, steps);
-  for (const StepColumn& c : from.columns) {
-    panel.series.push_back({c.name, result.numbers(fmt::format("/steps/{}", c.path), 0, steps)});
-    for (double& x : panel.series.back().values) x *= c.factor;
+  PlotPanel panel{std::string(from.title), std::string(from.axis), from.log};
+  panel.time = result.step_values(step_column("time"), 0, steps);
+  for (std::size_t c = 0; c < step_columns().size(); ++c) {
+    const StepColumn& column = step_columns()[c];
+    if (column.panel != from.name) continue;
+    panel.series.push_back({std::string(column.label), result.step_values(c, 0, steps)});
+    for (double& x : panel.series.back().values) x *= from.factor;
   }
-  if (std::string_view(from.what) == "certificate") {
-    panel.level = result.number_attribute("tolerance");
-  }
-  if (std::string_view(from.what) == "energy") {
-    PlotSeries total{"total", panel.series[0].values};
-    for (std::size_t k = 0; k < total.values.size(); ++k) {
-      total.values[k] += panel.series[1].values[k];
+  if (from.tolerance) panel.level = result.description().settings.solver.tolerance;
+  if (from.total) {
+    PlotSeries total{"total", std::vector<double>(panel.time.size(), 0.0)};
+    for (const PlotSeries& part : panel.series) {
+      for (std::size_t k = 0; k < total.values.size(); ++k) total.values[k] += part.values[k];
     }
     panel.series.push_back(std::move(total));
   }
@@ -126,78 +60,81 @@ std::size_t find(const std::vector<std::string>& names, const std::string& name,
                                 : fmt::format("a {} such as '{}'", kind, near));
 }
 
-/// Columns of a row of a frames' dataset.
-std::vector<double> frame_column(const ResultReader& result, const std::string& path,
-                                 std::size_t column) {
-  const long frames = result.counts().frames;
-  const std::vector<double> values = result.numbers(path, 0, frames);
-  const std::size_t width = frames > 0 ? values.size() / static_cast<std::size_t>(frames) : 0;
-  std::vector<double> out;
-  for (std::size_t k = column; k < values.size(); k += width) out.push_back(values[k]);
-  return out;
-}
-
 struct Quantity {
-  std::string name, path, unit;
+  std::string name, channel, unit;
   std::size_t column;
 };
 
-std::vector<double> values_of(const ResultReader& result, const Quantity& q) {
-  if (q.name != "speed") return frame_column(result, q.path, q.column);
-  auto x = frame_column(result, q.path, q.column), y = frame_column(result, q.path, q.column + 1),
-       z = frame_column(result, q.path, q.column + 2);
+/// One number of a channel in every frame.
+std::vector<double> frame_column(const ResultView& result, const Quantity& q,
+                                 std::size_t part = 0) {
+  const int channel = find_channel(result.description(), q.channel);
+  const std::vector<double> values = result.channel(channel, 0, result.counts().frames);
+  const std::size_t width =
+      result.description().size(result.description().channels[static_cast<std::size_t>(channel)]);
+  std::vector<double> out;
+  for (std::size_t k = q.column + part; k < values.size(); k += width) out.push_back(values[k]);
+  return out;
+}
+
+std::vector<double> values_of(const ResultView& result, const Quantity& q) {
+  auto x = frame_column(result, q);
+  if (q.name != "speed") return x;
+  const auto y = frame_column(result, q, 1), z = frame_column(result, q, 2);
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = std::hypot(x[k], y[k], z[k]);
   return x;
 }
 
-std::vector<Quantity> body_quantities(const ResultReader& result, const std::string& name) {
-  const std::size_t body = find(result.texts("/bodies/name"), name, "body");
+template <typename Items>
+std::vector<std::string> names_of(const Items& items) {
+  std::vector<std::string> out;
+  for (const auto& item : items) out.push_back(item.name);
+  return out;
+}
+
+std::vector<Quantity> body_quantities(const Description& d, const std::string& name) {
+  const std::size_t body = find(names_of(d.bodies), name, "body");
   std::vector<Quantity> list;
   const std::array axes = {"x", "y", "z"};
   for (std::size_t i = 0; i < 3; ++i) {
-    list.push_back({axes[i], "/frames/position", "m", 3 * body + i});
-    list.push_back({fmt::format("v{}", axes[i]), "/frames/velocity", "m/s", 3 * body + i});
-    list.push_back(
-        {fmt::format("w{}", axes[i]), "/frames/angular_velocity", "rad/s", 3 * body + i});
+    list.push_back({axes[i], "position", "m", 3 * body + i});
+    list.push_back({fmt::format("v{}", axes[i]), "velocity", "m/s", 3 * body + i});
+    list.push_back({fmt::format("w{}", axes[i]), "angular_velocity", "rad/s", 3 * body + i});
   }
-  list.push_back({"speed", "/frames/velocity", "m/s", 3 * body});
+  list.push_back({"speed", "velocity", "m/s", 3 * body});
   const std::array parts = {"qw", "qx", "qy", "qz"};
-  for (std::size_t i = 0; i < 4; ++i) {
-    list.push_back({parts[i], "/frames/rotation", "–", 4 * body + i});
-  }
+  for (std::size_t i = 0; i < 4; ++i) list.push_back({parts[i], "rotation", "–", 4 * body + i});
   return list;
 }
 
-std::vector<Quantity> joint_quantities(const ResultReader& result, const std::string& name) {
-  const std::size_t joint = find(result.texts("/joints/name"), name, "joint");
+std::vector<Quantity> joint_quantities(const Description& d, const std::string& name) {
+  const std::size_t joint = find(names_of(d.joints), name, "joint");
   std::vector<Quantity> list;
-  const auto owner = result.numbers("/coordinates/joint");
-  const auto names = result.texts("/coordinates/name");
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    if (k >= owner.size() || owner[k] != static_cast<double>(joint)) continue;
-    const bool angle = names[k].starts_with("angle") || names[k] == "swing";
-    list.push_back({names[k], "/frames/coordinate", angle ? "rad" : "m", k});
-    list.push_back({names[k] + "-rate", "/frames/coordinate_rate", angle ? "rad/s" : "m/s", k});
+  for (std::size_t k = 0; k < d.coordinates.size(); ++k) {
+    const DescribedCoordinate& c = d.coordinates[k];
+    if (c.joint != static_cast<int>(joint)) continue;
+    list.push_back({c.name, "coordinate", c.is_angle() ? "rad" : "m", k});
+    list.push_back({c.name + "-rate", "coordinate_rate", c.is_angle() ? "rad/s" : "m/s", k});
   }
   const std::array parts = {"fx", "fy", "fz", "mx", "my", "mz"};
-  for (std::size_t i = 0; i < 6; ++i) {
-    list.push_back({parts[i], "/frames/joint_reaction", i < 3 ? "N" : "N·m", 6 * joint + i});
-  }
+  for (std::size_t i = 0; i < 6; ++i)
+    list.push_back({parts[i], "joint_reaction", i < 3 ? "N" : "N·m", 6 * joint + i});
   return list;
 }
 
-PlotPanel over_frames(const ResultReader& result, const std::string& what) {
+PlotPanel over_frames(const ResultView& result, const std::string& what) {
   const std::vector<std::string> parts = split(what, ':');
   if (parts.size() != 3) {
     throw InputError("--what", "'" + what + "'", "body:NAME:QUANTITY or joint:NAME:QUANTITY");
   }
+  const Description& d = result.description();
   const auto quantities =
-      parts[0] == "body" ? body_quantities(result, parts[1]) : joint_quantities(result, parts[1]);
+      parts[0] == "body" ? body_quantities(d, parts[1]) : joint_quantities(d, parts[1]);
   std::vector<std::string> names;
   names.reserve(quantities.size());
   for (const Quantity& q : quantities) names.push_back(q.name);
   PlotPanel panel{parts[1], ""};
-  panel.time = result.numbers("/frames/time", 0, result.counts().frames);
+  panel.time = result.times(0, result.counts().frames);
   std::vector<std::string> units;
   for (const std::string& name : split(parts[2], ',')) {
     const auto at = std::ranges::find(names, name);
@@ -215,12 +152,12 @@ PlotPanel over_frames(const ResultReader& result, const std::string& what) {
 
 }  // namespace
 
-PlotPanel plot_panel(const ResultReader& result, const std::string& what) {
+PlotPanel plot_panel(const ResultView& result, const std::string& what) {
   if (what.starts_with("body:") || what.starts_with("joint:")) return over_frames(result, what);
   std::vector<std::string> names;
   for (const StepPanel& panel : step_panels()) {
-    if (what == panel.what) return over_steps(result, panel);
-    names.emplace_back(panel.what);
+    if (what == panel.name) return over_steps(result, panel);
+    names.emplace_back(panel.name);
   }
   throw InputError(
       "--what", "'" + what + "'",

@@ -1,4 +1,5 @@
-// Numbers of a result arranged for plotting: `urto plot` draws them with matplotlib, or writes them as CSV.
+// Numbers of a result arranged for plotting: `urto plot` draws them with matplotlib, or writes them
+// as CSV.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "urto/result/result_file.h"
+#include "urto/result/result_view.h"
 
 namespace urto {
 
@@ -24,14 +25,17 @@ struct PlotPanel {
   std::vector<PlotSeries> series = {};
 };
 
-/// What can be asked for: energy, balance, certificate, contacts, iterations, timings, penetration, joint_error, step,
-/// body:NAME:QUANTITY[,QUANTITY…] and joint:NAME:QUANTITY[,…]. Throws InputError that lists them for anything else.
-PlotPanel plot_panel(const ResultReader& result, const std::string& what);
+/// What can be asked for: energy, balance, certificate, contacts, iterations, timings, penetration,
+/// joint_error, step, body:NAME:QUANTITY[,QUANTITY…] and joint:NAME:QUANTITY[,…]. Throws InputError
+/// that lists them for anything else.
+PlotPanel plot_panel(const ResultView& result, const std::string& what);
 
-/// time and all series as columns. Throws InputError if the panels have different times (steps and frames).
+/// time and all series as columns. Throws InputError if the panels have different times (steps and
+/// frames).
 void write_plot_csv(std::span<const PlotPanel> panels, const std::filesystem::path& file);
 
-/// Draws PNG, SVG or PDF (by the ending) with matplotlib of /usr/bin/python3, or of the interpreter that URTO_PYTHON names. Complete or absent.
+/// Draws PNG, SVG or PDF (by the ending) with matplotlib of /usr/bin/python3, or of the interpreter
+/// that URTO_PYTHON names. Complete or absent.
 void draw_plot(std::span<const PlotPanel> panels, const std::string& title,
                const std::filesystem::path& file);
 

@@ -76,7 +76,7 @@ std::string html_text(std::string_view text) {
 
 }  // namespace
 
-void write_report(const ResultReader& result, const std::filesystem::path& file,
+void write_report(const ResultView& result, const std::filesystem::path& file,
                   const PageOptions& options) {
   const PageData data = page_data(result, options);
   // Names in a file need not be UTF-8; a page must be.
@@ -99,11 +99,27 @@ void write_report(const ResultReader& result, const std::filesystem::path& file,
   out.finish();
 }
 
+DerivedFiles page_files() {
+  const auto write = [](const ResultView& result, const std::filesystem::path& directory) {
+    write_report(result, directory / "report.html");
+    return std::vector{directory / "report.html"};
+  };
+  return {.names = {"report.html"}, .is_ours = is_report, .write = write, .required = false};
+}
+
 bool is_report(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::string start(page_mark.size(), '\0');
   in.read(start.data(), static_cast<std::streamsize>(start.size()));
   return in && start == page_mark;
+}
+
+void refuse_foreign_page(const std::filesystem::path& page) {
+  std::error_code error;
+  if (std::filesystem::exists(page, error) && !is_report(page)) {
+    throw InputError(page.string(), "a file that urto did not write",
+                     "another name, or none of that name");
+  }
 }
 
 }  // namespace urto

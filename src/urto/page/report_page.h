@@ -1,4 +1,5 @@
-// The result page: one HTML file with a 3D replay and plots, which needs no network and no other file.
+// The result page: one HTML file with a 3D replay and plots, which needs no network and no other
+// file.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "urto/collision/contact.h"
-#include "urto/result/result_file.h"
+#include "urto/result/derived_files.h"
+#include "urto/result/result_view.h"
 
 namespace urto {
 
@@ -18,23 +19,28 @@ struct PageChapter {
 };
 
 struct PageOptions {
-  /// Frames are thinned evenly until their arrays take no more than this. A browser opens a page of 32 MB (44 MB as text) in about two seconds.
+  /// Frames are thinned evenly until their arrays take no more than this. A browser opens a page of
+  /// 32 MB (44 MB as text) in about two seconds.
   std::size_t frame_bytes = std::size_t{32} << 20;
   long step_points = 3000;  ///< of a plot over steps
-  /// A scene before it runs: the page of its first frame, with these contacts.
-  const std::vector<Contact>* scene_contacts = nullptr;
-  /// "modes" or "statics": the page of an analysis, whose frames are no motion in time.
-  std::string analysis = {};
+  /// "run"; "scene" before it runs; "modes" and "statics", whose frames are no motion in time.
+  std::string mode = "run";
   std::vector<PageChapter> chapters = {};  ///< to choose from; each is replayed round and round
   std::vector<std::string> remarks = {};   ///< notes at the head of the page
 };
 
-/// Writes the page of a result, also of one that failed, was interrupted or is still growing. Complete or absent.
-/// Throws InputError.
-void write_report(const ResultReader& result, const std::filesystem::path& file,
+/// Writes the page of a result, in a file or in memory, also of one that failed, was interrupted or
+/// is still growing. Complete or absent. Throws InputError.
+void write_report(const ResultView& result, const std::filesystem::path& file,
                   const PageOptions& options = {});
+
+/// The page "report.html" for a run to leave beside its result. The run is what counts: it need not
+/// be there.
+DerivedFiles page_files();
 
 /// True for a page that `write_report` wrote; false for everything else.
 bool is_report(const std::filesystem::path& file);
+/// Throws InputError if there is a file of that name that is no page of urto.
+void refuse_foreign_page(const std::filesystem::path& page);
 
 }  // namespace urto

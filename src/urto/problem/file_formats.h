@@ -1,13 +1,12 @@
-// Internal: the readers behind read_problem, one for each family of formats, and the way files are
-// written.
+// Internal: the readers behind read_problem, one for each family of formats.
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
 
 #include "urto/file/hdf5_io.h"
+#include "urto/file/whole_file.h"
 #include "urto/problem/problem_file.h"
 
 namespace urto {
@@ -21,10 +20,5 @@ ProblemFile read_text(const std::string& name, std::string_view text, FileFormat
 inline double largest_entry(const SparseMatrix& A) {
   return A.nonZeros() == 0 ? 0 : A.coeffs().abs().maxCoeff();
 }
-
-/// Has `write` write a temporary file beside `target`, then renames it. Whatever goes wrong, the
-/// temporary file is removed and a target that was there before is untouched.
-void write_complete(const std::filesystem::path& target,
-                    const std::function<void(const std::filesystem::path& temporary)>& write);
 
 }  // namespace urto

@@ -1,11 +1,9 @@
 #include "urto/problem/problem_file.h"
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -107,25 +105,6 @@ ProblemFile read_problem(const std::filesystem::path& file, FileFormat format) {
   }
   std::visit([&](const auto& problem) { validate(problem, name); }, result.problem);
   return result;
-}
-
-void write_complete(const std::filesystem::path& target,
-                    const std::function<void(const std::filesystem::path& temporary)>& write) {
-  static std::atomic<unsigned> counter = 0;
-  std::filesystem::path temporary = target;
-  temporary += fmt::format(".{}-{}.part", getpid(), counter++);
-  std::error_code error;
-  if (std::filesystem::is_directory(target, error)) {
-    throw InputError(target.string(), "a directory", "the name of a file to write");
-  }
-  try {
-    write(temporary);
-    std::filesystem::rename(temporary, target, error);
-    if (error) throw InputError(target.string(), error.message(), "a file that can be replaced");
-  } catch (...) {
-    std::filesystem::remove(temporary, error);
-    throw;
-  }
 }
 
 }  // namespace urto

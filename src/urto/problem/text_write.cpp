@@ -1,9 +1,6 @@
 // Writes the text formats of Siconos; text_file.cpp reads them. Numbers are written with the digits
 // that give the same bits back.
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <limits>
 
@@ -106,14 +103,9 @@ void print_matrix(Text& out, const SparseMatrix& A) {
 }
 
 void write_file(const std::filesystem::path& target, const Text& text) {
-  write_complete(target, [&](const std::filesystem::path& temporary) {
-    std::ofstream out(temporary, std::ios::binary);
-    if (out) {
-      out.write(text.data(), static_cast<std::streamsize>(text.size()));
-      out.close();
-    }
-    if (!out) throw InputError(target.string(), std::strerror(errno), "a place to write a file");
-  });
+  WholeFile out(target);
+  out.write({text.data(), text.size()});
+  out.finish();
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 #include "urto/result/checkpoint.h"
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "urto/error.h"
 #include "urto/file/hdf5_io.h"
+#include "urto/file/whole_file.h"
 #include "urto/version.h"
 
 namespace urto {
@@ -14,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view format = "urto-checkpoint 2";
+constexpr std::string_view kind = "urto-checkpoint";
+/// 3: arrays of the step's memory by their names.
+constexpr std::string_view format = "urto-checkpoint 4";
 
 std::span<const double> values(const Vector& v) {
   return {v.data(), static_cast<std::size_t>(v.size())};
@@ -29,7 +32,7 @@ template <typename Stored, typename Visit>
 void visit_numbers(Stored& s, Visit visit) {
   auto& p = s.point;
   for (auto* x :
-       {&p.state.t, &p.memory.h, &p.next_step, &p.smooth_step, &p.worst_residual,
+       {&p.state.t, &p.memory.h, &p.worst_residual,
         &p.worst_residual_time, &p.worst_joint_error, &p.worst_penetration, &p.next_output,
         &p.energy.kinetic, &p.energy.potential, &p.energy.start, &p.energy.supplied,
         &p.energy.friction, &p.energy.impact, &p.energy.damping, &p.energy.recovery}) {
@@ -52,38 +55,16 @@ std::uint64_t joined(int high, int low) {
          std::bit_cast<std::uint32_t>(low);
 }
 
-void write_friction(Hdf5File& file, const FrictionMemory& friction) {
-  std::vector<int> high, low;
-  std::vector<double> springs;
-  for (const FrictionMemory::Spring& s : friction.springs) {
-    high.push_back(upper_half(s.id));
-    low.push_back(lower_half(s.id));
-    springs.insert(springs.end(), s.stretch.begin(), s.stretch.end());
-    springs.insert(springs.end(), s.normal.begin(), s.normal.end());
-    springs.insert(springs.end(), s.point.begin(), s.point.end());
-  }
-  std::vector<double> place(friction.q.begin(), friction.q.end());
-  place.push_back(friction.t);
-  file.write("/friction/id_high", high);
-  file.write("/friction/id_low", low);
-  file.write("/friction/springs", std::span<const double>(springs));
-  file.write("/friction/place", std::span<const double>(place));
+/// Arrays by name under a group: whoever made them reads them again, and nobody else need know.
+void write_arrays(Hdf5File& file, const std::string& group, const NamedArrays& arrays) {
+  for (const NamedArrays::Array& a : arrays.arrays)
+    file.write(fmt::format("{}/{}", group, a.name), std::span<const double>(a.values));
 }
 
-void read_friction(const Hdf5File& file, int nq, FrictionMemory& friction) {
-  const std::vector<int> high = file.integers("/friction/id_high");
-  const std::vector<int> low = file.integers("/friction/id_low", high.size());
-  const Vector springs = file.numbers("/friction/springs", 9 * high.size());
-  const Vector place = file.numbers("/friction/place");
-  if (place.size() != 1 && place.size() != nq + 1)
-    file.fail("/friction/place", fmt::format("{} numbers", place.size()),
-              fmt::format("1 or {}", nq + 1));
-  friction.q = place.head(place.size() - 1);
-  friction.t = place[place.size() - 1];
-  for (std::size_t k = 0; k < high.size(); ++k) {
-    const auto at = static_cast<Eigen::Index>(9 * k);
-    friction.springs.push_back({joined(high[k], low[k]), springs.segment<3>(at),
-                                springs.segment<3>(at + 3), springs.segment<3>(at + 6)});
+void read_arrays(const Hdf5File& file, const std::string& group, NamedArrays& arrays) {
+  for (const std::string& name : file.names(group)) {
+    const Vector found = file.numbers(fmt::format("{}/{}", group, name));
+    arrays.at(name).assign(found.data(), found.data() + found.size());
   }
 }
 
@@ -100,9 +81,7 @@ void write_memory(Hdf5File& file, const StepMemory& memory) {
   file.write("/memory/start", start);
   file.write("/memory/dim", dim);
   file.write("/memory/lambda", std::span<const double>(memory.lambda));
-  file.write("/memory/acceleration", std::span<const double>(memory.acceleration));
-  file.write("/memory/true_acceleration", std::span<const double>(memory.true_acceleration));
-  file.write("/memory/power", std::span<const double>(memory.power));
+  write_arrays(file, "/memory/arrays", memory.arrays);
 }
 
 void read_memory(const Hdf5File& file, StepMemory& memory) {
@@ -112,17 +91,12 @@ void read_memory(const Hdf5File& file, StepMemory& memory) {
   const std::vector<int> dim = file.integers("/memory/dim", high.size());
   const Vector lambda = file.numbers("/memory/lambda");
   memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
-  const Vector a = file.numbers("/memory/acceleration");
-  const Vector a_true =
-      file.numbers("/memory/true_acceleration", static_cast<std::size_t>(a.size()));
-  memory.acceleration.assign(a.data(), a.data() + a.size());
-  memory.true_acceleration.assign(a_true.data(), a_true.data() + a_true.size());
-  const Vector power = file.numbers("/memory/power", 2);
-  memory.power = {power[0], power[1]};
+  read_arrays(file, "/memory/arrays", memory.arrays);
+  const auto values = static_cast<int>(memory.lambda.size());
   for (std::size_t k = 0; k < high.size(); ++k) {
-    if (start[k] < 0 || dim[k] < 0 || dim[k] > lambda.size() || start[k] > lambda.size() - dim[k]) {
+    if (start[k] < 0 || dim[k] < 0 || dim[k] > values || start[k] > values - dim[k]) {
       file.fail("/memory/start", fmt::format("{} and {} rows", start[k], dim[k]),
-                fmt::format("a place among {} values", lambda.size()));
+                fmt::format("a place among {} values", values));
     }
     memory.items.push_back({joined(high[k], low[k]), start[k], dim[k]});
   }
@@ -139,7 +113,7 @@ std::uint64_t text_hash(std::string_view text) {
 bool is_checkpoint_file(const fs::path& file) {
   try {
     const Hdf5File in = Hdf5File::open(file);
-    return in.has("/format") && in.text("/format").starts_with("urto-checkpoint");
+    return in.has("/format") && in.text("/format").starts_with(kind);
   } catch (const InputError&) {
     return false;
   }
@@ -147,10 +121,8 @@ bool is_checkpoint_file(const fs::path& file) {
 
 void write_checkpoint(const fs::path& file, const StoredCheckpoint& checkpoint,
                       std::string_view scene) {
-  fs::path temporary = file;
-  temporary += ".part";
-  try {
-    Hdf5File out = Hdf5File::create(temporary, file);
+  write_complete(file, [&](const fs::path& part) {
+    Hdf5File out = Hdf5File::create(part, file);
     out.write("/format", format);
     out.write("/version", std::string_view(version));
     out.write("/scene_hash", std::string_view(fingerprint(scene)));
@@ -159,26 +131,21 @@ void write_checkpoint(const fs::path& file, const StoredCheckpoint& checkpoint,
     out.write("/numbers", std::span<const double>(numbers));
     out.write("/q", values(checkpoint.point.state.q));
     out.write("/v", values(checkpoint.point.state.v));
-    out.write("/angles", std::span<const double>(checkpoint.point.state.angles));
-    write_friction(out, checkpoint.point.state.friction);
+    write_arrays(out, "/state/arrays", checkpoint.point.state.memory);
     write_memory(out, checkpoint.point.memory);
     out.close();
-    fs::rename(temporary, file);
-  } catch (const fs::filesystem_error& error) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw InputError(file.string(), error.code().message(), "a place that can be written");
-  } catch (const InputError&) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw;
-  }
+  });
 }
 
 StoredCheckpoint read_checkpoint(const fs::path& file, const Model& model, std::string_view scene) {
   const Hdf5File in = Hdf5File::open(file);
-  if (!in.has("/format") || in.text("/format") != format) {
+  const std::string found = in.has("/format") ? in.text("/format") : "";
+  if (!found.starts_with(kind)) {
     throw InputError(file.string(), "a file of another kind", "a checkpoint of urto run");
+  }
+  if (found != format) {
+    in.fail("/format", fmt::format("'{}', of another version of urto", found),
+            fmt::format("'{}': run the scene again from its start", format));
   }
   if (const std::string made_by = in.text("/version"); made_by != version) {
     in.fail("/version", fmt::format("a checkpoint of urto {}", made_by),
@@ -197,9 +164,12 @@ StoredCheckpoint read_checkpoint(const fs::path& file, const Model& model, std::
   State& state = out.point.state;
   state.q = in.numbers("/q", static_cast<std::size_t>(model.nq()));
   state.v = in.numbers("/v", static_cast<std::size_t>(model.nv()));
-  const Vector angles = in.numbers("/angles", static_cast<std::size_t>(model.angle_count));
-  state.angles.assign(angles.data(), angles.data() + angles.size());
-  read_friction(in, model.nq(), state.friction);
+  read_arrays(in, "/state/arrays", state.memory);
+  const auto turns = static_cast<int>(angles(state).size());
+  if (turns != model.angle_count) {
+    in.fail("/state/arrays/angles", fmt::format("{} numbers", turns),
+            fmt::format("{}", model.angle_count));
+  }
   read_memory(in, out.point.memory);
   return out;
 }

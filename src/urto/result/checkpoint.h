@@ -1,7 +1,7 @@
 // Checkpoints: all that a run needs to go on with the same bits, in one small file.
 //
-// A checkpoint belongs to one scene and one version of urto: the last bits of a step depend on both, and
-// a checkpoint of anything else is refused.
+// A checkpoint belongs to one scene and one version of urto: the last bits of a step depend on
+// both, and a checkpoint of anything else is refused.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "urto/result/result_file.h"
+#include "urto/result/result_view.h"
 #include "urto/stepper/simulation.h"
 
 namespace urto {

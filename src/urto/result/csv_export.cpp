@@ -1,13 +1,13 @@
 #include "urto/result/csv_export.h"
 
-#include <array>
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "urto/file/whole_file.h"
+#include "urto/result/step_columns.h"
 
 namespace urto {
 namespace {
@@ -15,30 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view states_header = "time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz";
-constexpr std::array step_columns = {"time",
-                                     "step",
-                                     "residual",
-                                     "momentum",
-                                     "natural_map",
-                                     "scaled",
-                                     "joint_error",
-                                     "penetration",
-                                     "contacts",
-                                     "active",
-                                     "islands",
-                                     "sweeps",
-                                     "handed_on",
-                                     "iterations",
-                                     "meets_tolerance",
-                                     "energy/kinetic",
-                                     "energy/potential",
-                                     "energy/supplied",
-                                     "energy/friction",
-                                     "energy/impact",
-                                     "energy/damping",
-                                     "energy/recovery",
-                                     "energy/numerical"};
-
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string result = "\"";
@@ -46,23 +22,24 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-fs::path write_states(const ResultReader& result, const fs::path& file) {
+fs::path write_states(const ResultView& result, const fs::path& file) {
   WholeFile out(file);
-  const std::vector<std::string> names = result.texts("/bodies/name");
-  const std::vector<std::string> kinds = result.texts("/bodies/kind");
+  const Description& d = result.description();
+  const auto row = [&](const char* name, long frame) {
+    const int channel = find_channel(d, name);
+    return channel < 0 ? std::vector<double>() : result.channel(channel, frame, 1);
+  };
   const long frames = result.counts().frames;
   fmt::memory_buffer text;
   const auto end = std::back_inserter(text);
   fmt::format_to(end, "{}\n", states_header);
   for (long f = 0; f < frames; ++f) {
-    const double time = result.numbers("/frames/time", f, 1)[0];
-    const std::vector<double> x = result.numbers("/frames/position", f, 1);
-    const std::vector<double> p = result.numbers("/frames/rotation", f, 1);
-    const std::vector<double> v = result.numbers("/frames/velocity", f, 1);
-    const std::vector<double> w = result.numbers("/frames/angular_velocity", f, 1);
-    for (std::size_t b = 0; b < names.size(); ++b) {
-      if (kinds[b] == "fixed") continue;
-      fmt::format_to(end, "{},{}", time, quoted(names[b]));
+    const double time = result.times(f, 1)[0];
+    const std::vector<double> x = row("position", f), p = row("rotation", f),
+                              v = row("velocity", f), w = row("angular_velocity", f);
+    for (std::size_t b = 0; b < d.bodies.size(); ++b) {
+      if (d.bodies[b].kind == "fixed") continue;
+      fmt::format_to(end, "{},{}", time, quoted(d.bodies[b].name));
       for (int i = 0; i < 3; ++i) fmt::format_to(end, ",{}", x[3 * b + i]);
       for (int i = 0; i < 4; ++i) fmt::format_to(end, ",{}", p[4 * b + i]);
       for (int i = 0; i < 3; ++i) fmt::format_to(end, ",{}", v[3 * b + i]);
@@ -76,26 +53,24 @@ fs::path write_states(const ResultReader& result, const fs::path& file) {
   return out.finish();
 }
 
-fs::path write_coordinates(const ResultReader& result, const fs::path& file) {
+fs::path write_coordinates(const ResultView& result, const fs::path& file) {
   WholeFile out(file);
-  const std::vector<std::string> joints = result.texts("/joints/name");
-  const std::vector<double> owner = result.numbers("/coordinates/joint");
-  const std::vector<std::string> names = result.texts("/coordinates/name");
+  const Description& d = result.description();
   fmt::memory_buffer text;
   const auto end = std::back_inserter(text);
   fmt::format_to(end, "time");
   for (const char* suffix : {"", ".rate"}) {
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      const std::string& joint = joints.at(static_cast<std::size_t>(owner[k]));
-      fmt::format_to(end, ",{}", quoted(fmt::format("{}.{}{}", joint, names[k], suffix)));
+    for (const DescribedCoordinate& c : d.coordinates) {
+      const std::string& joint = d.joints.at(static_cast<std::size_t>(c.joint)).name;
+      fmt::format_to(end, ",{}", quoted(fmt::format("{}.{}{}", joint, c.name, suffix)));
     }
   }
   text.push_back('\n');
   const long frames = result.counts().frames;
-  const std::vector<double> time = result.numbers("/frames/time", 0, frames);
-  const std::vector<double> value = result.numbers("/frames/coordinate", 0, frames);
-  const std::vector<double> rate = result.numbers("/frames/coordinate_rate", 0, frames);
-  const std::size_t width = names.size();
+  const std::vector<double> time = result.times(0, frames);
+  const std::vector<double> value = result.channel(find_channel(d, "coordinate"), 0, frames);
+  const std::vector<double> rate = result.channel(find_channel(d, "coordinate_rate"), 0, frames);
+  const std::size_t width = d.coordinates.size();
   for (std::size_t f = 0; f < time.size(); ++f) {
     fmt::format_to(end, "{}", time[f]);
     for (std::size_t k = 0; k < width; ++k) fmt::format_to(end, ",{}", value[f * width + k]);
@@ -106,33 +81,30 @@ fs::path write_coordinates(const ResultReader& result, const fs::path& file) {
   return out.finish();
 }
 
-std::string steps_header() {
-  std::string line;
-  for (const std::string_view column : step_columns) {
-    const std::size_t slash = column.find('/');
-    line += line.empty() ? "" : ",";
-    line += slash == std::string_view::npos ? column : column.substr(slash + 1);
-  }
-  return line;
+/// The energies go by their own names, as they always did: "kinetic", but "seconds_solve".
+std::string csv_name(std::string_view column) {
+  std::string name(column.substr(column.starts_with("energy/") ? 7 : 0));
+  std::ranges::replace(name, '/', '_');
+  return name;
 }
 
-fs::path write_steps(const ResultReader& result, const fs::path& file) {
+fs::path write_steps(const ResultView& result, const fs::path& file) {
   WholeFile out(file);
   fmt::memory_buffer text;
   const auto end = std::back_inserter(text);
-  fmt::format_to(end, "{}\n", steps_header());
+  for (const StepColumn& c : step_columns())
+    fmt::format_to(end, "{}{}", text.size() == 0 ? "" : ",", csv_name(c.name));
+  text.push_back('\n');
   const long steps = result.counts().steps;
   constexpr long block = 10000;
   for (long first = 0; first < steps; first += block) {
     const long count = std::min(block, steps - first);
     std::vector<std::vector<double>> columns;
-    columns.reserve(std::size(step_columns));
-    for (const char* column : step_columns) {
-      columns.push_back(result.numbers(fmt::format("/steps/{}", column), first, count));
-    }
+    for (std::size_t c = 0; c < step_columns().size(); ++c)
+      columns.push_back(result.step_values(c, first, count));
     for (long k = 0; k < count; ++k) {
       for (std::size_t c = 0; c < columns.size(); ++c) {
-        fmt::format_to(end, "{}{}", c == 0 ? "" : ",", columns[c][k]);
+        fmt::format_to(end, "{}{}", c == 0 ? "" : ",", columns[c][static_cast<std::size_t>(k)]);
       }
       text.push_back('\n');
     }
@@ -150,30 +122,31 @@ std::string first_line(const fs::path& file) {
   return line;
 }
 
+/// Told by its first line.
+bool is_csv(const fs::path& file) {
+  const std::string line = first_line(file);
+  if (file.filename() == "states.csv") return line == states_header;
+  if (file.filename() == "coordinates.csv")
+    return line.starts_with("time,") && line.ends_with(".rate");
+  // The columns of another version may be others, but they begin with these.
+  return line.starts_with("time,step,residual,");
+}
+
 }  // namespace
 
-std::vector<fs::path> write_csv(const ResultReader& result, const fs::path& directory) {
+std::vector<fs::path> write_csv(const ResultView& result, const fs::path& directory) {
   std::vector<fs::path> written{write_states(result, directory / "states.csv")};
-  if (result.has("/frames/coordinate")) {
+  if (find_channel(result.description(), "coordinate") >= 0) {
     written.push_back(write_coordinates(result, directory / "coordinates.csv"));
   }
   written.push_back(write_steps(result, directory / "steps.csv"));
   return written;
 }
 
-std::vector<fs::path> find_csv(const fs::path& directory) {
-  std::vector<fs::path> found;
-  const auto look = [&](const char* name, auto is_ours) {
-    const fs::path file = directory / name;
-    std::error_code error;
-    if (fs::is_regular_file(file, error) && is_ours(first_line(file))) found.push_back(file);
-  };
-  look("states.csv", [](const std::string& line) { return line == states_header; });
-  look("coordinates.csv", [](const std::string& line) {
-    return line.starts_with("time,") && line.ends_with(".rate");
-  });
-  look("steps.csv", [](const std::string& line) { return line == steps_header(); });
-  return found;
+DerivedFiles csv_files() {
+  return {.names = {"states.csv", "coordinates.csv", "steps.csv"},
+          .is_ours = is_csv,
+          .write = write_csv};
 }
 
 }  // namespace urto

@@ -5,10 +5,6 @@
 #include <limits>
 #include <numbers>
 
-#include <fmt/format.h>
-
-#include "urto/error.h"
-
 namespace urto {
 namespace {
 
@@ -25,111 +21,26 @@ constexpr std::array<std::array<double, 3>, 10> palette = {{{0.30, 0.47, 0.82},
                                                             {0.62, 0.47, 0.38}}};
 constexpr std::array<double, 3> fixed_colour = {0.60, 0.62, 0.66};
 
-std::vector<double> numbers_of(const ResultReader& result, const std::string& path,
-                               std::size_t count) {
-  std::vector<double> values = result.numbers(path);
-  if (values.size() != count) {
-    throw InputError(path, fmt::format("{} numbers", values.size()), fmt::format("{}", count));
-  }
-  return values;
-}
-
-int index_of(double value, std::size_t count, const char* path) {
-  if (!(value >= 0) || !(value < static_cast<double>(count))) {
-    throw InputError(path, fmt::format("{}", value), fmt::format("an index below {}", count));
-  }
-  return static_cast<int>(value);
-}
-
-Vec3 vec3(const std::vector<double>& flat, std::size_t k) {
-  return {flat[3 * k], flat[3 * k + 1], flat[3 * k + 2]};
-}
-
-Vec4 vec4(const std::vector<double>& flat, std::size_t k) {
-  return {flat[4 * k], flat[4 * k + 1], flat[4 * k + 2], flat[4 * k + 3]};
-}
-
-ShapeKind kind_of(const std::string& name) {
-  for (int k = 0; k <= static_cast<int>(ShapeKind::height_field); ++k) {
-    if (to_string(static_cast<ShapeKind>(k)) == name) return static_cast<ShapeKind>(k);
-  }
-  throw InputError("/shapes/kind", "'" + name + "'", "a kind of shape that this urto knows");
-}
-
-void read_bodies(const ResultReader& result, DrawnModel& model) {
-  const auto names = result.texts("/bodies/name");
-  const auto kinds = result.texts("/bodies/kind");
-  const auto mass = numbers_of(result, "/bodies/mass", names.size());
-  if (kinds.size() != names.size()) throw InputError("/bodies/kind", "too few", "one a body");
+void draw_bodies(const Description& description, DrawnModel& model) {
   std::size_t next = 0;
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    DrawnBody body{names[k], kinds[k], mass[k]};
+  for (const DescribedBody& b : description.bodies) {
+    DrawnBody body{b.name, b.kind, b.mass};
     body.colour = body.moves() ? palette[next++ % palette.size()] : fixed_colour;
     model.bodies.push_back(std::move(body));
   }
 }
 
-void read_meshes(const ResultReader& result, DrawnModel& model) {
-  for (std::size_t k = 0;; ++k) {
-    const std::string place = fmt::format("/model/meshes/{}", k);
-    if (!result.has(place + "/vertices")) break;
-    const auto vertices = result.numbers(place + "/vertices");
-    const auto triangles = result.numbers(place + "/triangles");
-    TriangleMesh mesh;
-    for (std::size_t v = 0; v < vertices.size() / 3; ++v)
-      mesh.vertices.push_back(vec3(vertices, v));
-    for (std::size_t t = 0; t < triangles.size() / 3; ++t) {
-      std::array<int, 3> corner{};
-      for (std::size_t i = 0; i < 3; ++i) {
-        corner[i] =
-            index_of(triangles[3 * t + i], mesh.vertices.size(), (place + "/triangles").c_str());
-      }
-      mesh.triangles.push_back(corner);
-    }
-    model.meshes.push_back(std::move(mesh));
-  }
-  if (!result.has("/model/shapes/geometry")) return;  // results of earlier versions
-  const auto geometry = numbers_of(result, "/model/shapes/geometry", model.shapes.size());
-  for (std::size_t k = 0; k < geometry.size(); ++k) {
-    if (geometry[k] < 0) continue;
-    model.shapes[k].geometry = index_of(geometry[k], model.meshes.size(), "/model/shapes/geometry");
-  }
+void draw_shapes(const Description& description, DrawnModel& model) {
+  for (const DescribedShape& s : description.shapes)
+    model.shapes.push_back({s.kind, s.body, s.size, s.pose, s.geometry});
+  model.meshes = description.meshes;
 }
 
-void read_shapes(const ResultReader& result, DrawnModel& model) {
-  const auto kinds = result.texts("/shapes/kind");
-  const auto body = numbers_of(result, "/shapes/body", kinds.size());
-  const auto size = numbers_of(result, "/shapes/size", 3 * kinds.size());
-  const auto position = numbers_of(result, "/shapes/position", 3 * kinds.size());
-  const auto rotation = numbers_of(result, "/shapes/rotation", 4 * kinds.size());
-  for (std::size_t k = 0; k < kinds.size(); ++k) {
-    model.shapes.push_back({kind_of(kinds[k]),
-                            index_of(body[k], model.bodies.size(), "/shapes/body"),
-                            vec3(size, k),
-                            {vec3(position, k), vec4(rotation, k)}});
-  }
-  read_meshes(result, model);
-}
-
-void read_joints(const ResultReader& result, DrawnModel& model) {
-  const auto names = result.texts("/joints/name");
-  const auto kinds = result.texts("/joints/kind");
-  if (kinds.size() != names.size()) throw InputError("/joints/kind", "too few", "one a joint");
-  for (std::size_t k = 0; k < names.size(); ++k) model.joints.push_back({names[k], kinds[k]});
-  for (std::size_t side = 0; side < 2 && !names.empty(); ++side) {
-    const char letter = side == 0 ? 'a' : 'b';
-    const auto body = numbers_of(result, fmt::format("/joints/body_{}", letter), names.size());
-    const auto position =
-        numbers_of(result, fmt::format("/joints/position_{}", letter), 3 * names.size());
-    const auto axes = numbers_of(result, fmt::format("/joints/axes_{}", letter), 9 * names.size());
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      DrawnJoint& joint = model.joints[k];
-      joint.body[side] = index_of(body[k], model.bodies.size(), "/joints/body");
-      joint.position[side] = vec3(position, k);
-      const Mat3 R =
-          Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(axes.data() + 9 * k);
-      joint.rotation[side] = quaternion_from_matrix(R);
-    }
+void draw_joints(const Description& description, DrawnModel& model) {
+  for (const DescribedJoint& j : description.joints) {
+    model.joints.push_back({j.name, j.kind, j.body, j.position});
+    for (std::size_t side = 0; side < 2; ++side)
+      model.joints.back().rotation[side] = quaternion_from_matrix(j.axes[side]);
   }
 }
 
@@ -218,7 +129,8 @@ Pose composed(const Pose& outer, const Pose& inner) {
           quaternion_product(outer.rotation, inner.rotation)};
 }
 
-/// A square of the plane about the point nearest to the middle of things, cut by the others, as a fan of triangles in the shape's own axes.
+/// A square of the plane about the point nearest to the middle of things, cut by the others, as a
+/// fan of triangles in the shape's own axes.
 TriangleMesh plane_mesh(const Pose& pose, const std::vector<Plane>& others,
                         const Surroundings& around) {
   const Mat3 R = rotation_matrix(pose.rotation);
@@ -236,11 +148,10 @@ TriangleMesh plane_mesh(const Pose& pose, const std::vector<Plane>& others,
   return mesh;
 }
 
-void add_planes(const ResultReader& result, DrawnModel& model) {
+void add_planes(const ResultView& result, DrawnModel& model) {
   const long frames = result.counts().frames;
   if (frames == 0) return;
-  const std::vector<DrawnFrame> ends{read_drawn_frame(result, model, 0),
-                                     read_drawn_frame(result, model, frames - 1)};
+  const std::vector<DrawnFrame> ends{drawn_frame(result, 0), drawn_frame(result, frames - 1)};
   const Surroundings around = surroundings(ends, model);
   const auto pose_of = [&](const DrawnShape& s) {
     return composed(ends[0].pose[static_cast<std::size_t>(s.body)], s.pose);
@@ -272,34 +183,30 @@ std::vector<int> DrawnModel::moving() const {
   return out;
 }
 
-DrawnModel read_drawn_model(const ResultReader& result) {
+DrawnModel drawn_model(const ResultView& result) {
   DrawnModel model;
-  read_bodies(result, model);
-  read_shapes(result, model);
-  read_joints(result, model);
+  draw_bodies(result.description(), model);
+  draw_shapes(result.description(), model);
+  draw_joints(result.description(), model);
   add_glyphs(model);
   add_planes(result, model);
   return model;
 }
 
-DrawnFrame read_drawn_frame(const ResultReader& result, const DrawnModel& model, long frame) {
-  const std::size_t bodies = model.bodies.size();
-  const auto row = [&](const char* path, std::size_t count) {
-    std::vector<double> values = result.numbers(path, frame, 1);
-    if (values.size() != count) {
-      throw InputError(path, fmt::format("{} numbers", values.size()), fmt::format("{}", count));
-    }
-    return values;
+DrawnFrame drawn_frame(const ResultView& result, long frame) {
+  const auto row = [&](const char* name) {
+    const int channel = find_channel(result.description(), name);
+    return channel < 0 ? std::vector<double>() : result.channel(channel, frame, 1);
   };
   DrawnFrame out;
-  out.time = row("/frames/time", 1)[0];
-  const auto x = row("/frames/position", 3 * bodies), p = row("/frames/rotation", 4 * bodies),
-             v = row("/frames/velocity", 3 * bodies),
-             w = row("/frames/angular_velocity", 3 * bodies);
-  for (std::size_t k = 0; k < bodies; ++k) {
-    out.pose.push_back({vec3(x, k), vec4(p, k)});
-    out.velocity.push_back(vec3(v, k));
-    out.angular_velocity.emplace_back(rotation_matrix(out.pose[k].rotation) * vec3(w, k));
+  out.time = result.times(frame, 1)[0];
+  const auto x = row("position"), p = row("rotation"), v = row("velocity"),
+             w = row("angular_velocity");
+  for (std::size_t k = 0; k < result.description().bodies.size(); ++k) {
+    out.pose.push_back({Vec3(x.data() + 3 * k), Vec4(p.data() + 4 * k)});
+    out.velocity.emplace_back(v.data() + 3 * k);
+    out.angular_velocity.emplace_back(rotation_matrix(out.pose[k].rotation) *
+                                      Vec3(w.data() + 3 * k));
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// What there is to draw of a result: bodies with shapes and colours, joints, and where bodies were. The page, VTK and glTF draw the same things.
+// What there is to draw of a result: bodies with shapes and colours, joints, and where bodies were.
+// The page, VTK and glTF draw the same things.
 #pragma once
 
 #include <array>
@@ -6,7 +7,7 @@
 #include <vector>
 
 #include "urto/model/shape.h"
-#include "urto/result/result_file.h"
+#include "urto/result/result_view.h"
 
 namespace urto {
 
@@ -42,9 +43,10 @@ struct DrawnModel {
   std::vector<int> moving() const;  ///< bodies that are not fixed
 };
 
-/// Bodies that move and have no shape get one: a ball at the centre of mass and rods to their joints. Half-spaces get a mesh: a piece of their plane that is
-/// about as large as what moves, without what lies inside other half-spaces, so that five of them look like the tray they are.
-DrawnModel read_drawn_model(const ResultReader& result);
+/// Bodies that move and have no shape get one: a ball at the centre of mass and rods to their
+/// joints. Half-spaces get a mesh: a piece of their plane that is about as large as what moves,
+/// without what lies inside other half-spaces, so that five of them look like the tray they are.
+DrawnModel drawn_model(const ResultView& result);
 
 /// Poses and velocities of all bodies at one frame.
 struct DrawnFrame {
@@ -53,6 +55,6 @@ struct DrawnFrame {
   std::vector<Vec3> velocity = {};          ///< of the centres of mass, world
   std::vector<Vec3> angular_velocity = {};  ///< world
 };
-DrawnFrame read_drawn_frame(const ResultReader& result, const DrawnModel& model, long frame);
+DrawnFrame drawn_frame(const ResultView& result, long frame);
 
 }  // namespace urto

@@ -1,4 +1,5 @@
-// Numbers such as 34962 are those of the glTF 2.0 specification (OpenGL's names for types and targets).
+// Numbers such as 34962 are those of the glTF 2.0 specification (OpenGL's names for types and
+// targets).
 #include "urto/result/gltf_export.h"
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "urto/error.h"
 #include "urto/file/whole_file.h"
 #include "urto/result/drawn_model.h"
 #include "urto/result/surface.h"
@@ -29,8 +31,7 @@ constexpr int float_type = 5126, unsigned_int_type = 5125;
 
 class GltfWriter {
  public:
-  explicit GltfWriter(const ResultReader& result)
-      : result_(result), model_(read_drawn_model(result)) {}
+  explicit GltfWriter(const ResultView& result) : result_(result), model_(drawn_model(result)) {}
 
   std::string run() {
     add_nodes();
@@ -38,7 +39,7 @@ class GltfWriter {
     json& g = gltf_;
     g["asset"] = {{"version", "2.0"}, {"generator", fmt::format("urto {}", version)}};
     g["scene"] = 0;
-    g["scenes"] = {{{"name", result_.text_attribute("title")}, {"nodes", {0}}}};
+    g["scenes"] = {{{"name", result_.description().title}, {"nodes", {0}}}};
     if (!bytes_.empty()) g["buffers"] = {{{"byteLength", bytes_.size()}}};
     return glb();
   }
@@ -82,7 +83,8 @@ class GltfWriter {
     return accessor(flat, "VEC3", 3, array_buffer, bounds);
   }
 
-  /// Points, normals and triangles; equal shapes share them. An empty object if there is nothing to draw.
+  /// Points, normals and triangles; equal shapes share them. An empty object if there is nothing to
+  /// draw.
   json geometry(const DrawnShape& shape) {
     const std::string key = fmt::format("{} {} {} {} {}", to_string(shape.kind), shape.size[0],
                                         shape.size[1], shape.size[2], shape.geometry);
@@ -136,8 +138,7 @@ class GltfWriter {
     const double half = std::numbers::sqrt2 / 2;
     json& nodes = gltf_["nodes"];
     nodes.push_back({{"name", "z is up"}, {"rotation", {-half, 0, 0, half}}});
-    const DrawnFrame first =
-        result_.counts().frames > 0 ? read_drawn_frame(result_, model_, 0) : DrawnFrame{};
+    const DrawnFrame first = result_.counts().frames > 0 ? drawn_frame(result_, 0) : DrawnFrame{};
     std::vector<bool> drawn(model_.bodies.size());
     for (const DrawnShape& shape : model_.shapes)
       drawn[static_cast<std::size_t>(shape.body)] = true;
@@ -167,7 +168,7 @@ class GltfWriter {
     std::vector<float> time;
     std::vector<std::vector<float>> place(moving.size()), turn(moving.size());
     for (long f = 0; f < frames; ++f) {
-      const DrawnFrame frame = read_drawn_frame(result_, model_, f);
+      const DrawnFrame frame = drawn_frame(result_, f);
       // Times must grow, also in single precision.
       if (!time.empty() && !(static_cast<float>(frame.time) > time.back())) continue;
       time.push_back(static_cast<float>(frame.time));
@@ -222,7 +223,7 @@ class GltfWriter {
     return out;
   }
 
-  const ResultReader& result_;
+  const ResultView& result_;
   DrawnModel model_;
   json gltf_ = json::object();
   std::string bytes_ = {};
@@ -234,7 +235,7 @@ class GltfWriter {
 
 }  // namespace
 
-void write_gltf(const ResultReader& result, const std::filesystem::path& file) {
+void write_gltf(const ResultView& result, const std::filesystem::path& file) {
   const std::string bytes = GltfWriter(result).run();
   if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
     throw InputError(file.string(), fmt::format("{} bytes", bytes.size()),

@@ -1,13 +1,16 @@
-// Reading results. A file that is being written is opened as one of its many readers; so is the file of
-// a writer that was killed, whose last rows may be missing but whose structure is whole.
+// Reading results. A file that is being written is opened as one of its many readers; so is the
+// file of a writer that was killed, whose last rows may be missing but whose structure is whole.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "urto/error.h"
 #include "urto/file/hdf5_handle.h"
-#include "urto/result/result_file.h"
+#include "urto/result/description_file.h"
+#include "urto/result/run_fields.h"
+#include "urto/result/step_columns.h"
 
 namespace urto {
 
@@ -32,6 +35,7 @@ std::string trimmed(std::string text) {
 struct ResultReader::Impl {
   std::string name;
   Hdf5Handle file;
+  std::optional<Description> description;
 
   [[noreturn]] void fail(const std::string& path, std::string_view found,
                          std::string_view expected) const {
@@ -110,6 +114,11 @@ bool ResultReader::has(const std::string& path) const {
   }
 }
 
+std::vector<std::string> ResultReader::names(const std::string& group) const {
+  const QuietHdf5 quiet;
+  return hdf5_names(impl_->file, group);
+}
+
 std::vector<std::int64_t> ResultReader::shape(const std::string& path) const {
   const QuietHdf5 quiet;
   const Hdf5Handle id(H5Dopen2(impl_->file, path.c_str(), H5P_DEFAULT), H5Dclose);
@@ -179,9 +188,15 @@ std::string ResultReader::text(const std::string& path) const {
   return list[0];
 }
 
-std::string ResultReader::text_attribute(const std::string& name) const {
+bool ResultReader::has_attribute(const std::string& path, const std::string& name) const {
   const QuietHdf5 quiet;
-  const Hdf5Handle id(H5Aopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Aclose);
+  return H5Aexists_by_name(impl_->file, path.c_str(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+std::string ResultReader::text_attribute(const std::string& name, const std::string& path) const {
+  const QuietHdf5 quiet;
+  const Hdf5Handle id(
+      H5Aopen_by_name(impl_->file, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   const Hdf5Handle type(id.valid() ? H5Aget_type(id) : -1, H5Tclose);
   if (!type.valid() || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) {
     impl_->fail(name, "something else", "an attribute with a text");
@@ -212,6 +227,74 @@ ResultCounts ResultReader::counts() const {
     return static_cast<long>(size.empty() ? 0 : size[0]);
   };
   return {rows("/frames/time"), rows("/contacts/gap"), rows("/steps/time")};
+}
+
+const Description& ResultReader::description() const {
+  if (!impl_->description) impl_->description = read_description(*this);
+  return *impl_->description;
+}
+
+RunStatus ResultReader::status() const {
+  RunStatus out;
+  out.status = text("/run/status");
+  out.failure = text("/run/failure");
+  visit_run_fields(out, [&](const char* field, auto& x) {
+    x = static_cast<std::decay_t<decltype(x)>>(number(fmt::format("/run/{}", field)));
+  });
+  return out;
+}
+
+std::vector<double> ResultReader::times(long first, long count) const {
+  return numbers("/frames/time", first, count);
+}
+
+std::vector<double> ResultReader::channel(int channel, long first, long count) const {
+  const Channel& c = description().channels.at(static_cast<std::size_t>(channel));
+  const std::size_t size = description().size(c);
+  if (size == 0) return {};
+  const std::string path = fmt::format("/frames/{}", c.name);
+  std::vector<double> rows = numbers(path, first, count);
+  if (rows.size() != size * static_cast<std::size_t>(count)) {
+    impl_->fail(path, "rows of another size", fmt::format("{} numbers in each", size));
+  }
+  return rows;
+}
+
+std::vector<std::vector<RecordedContact>> ResultReader::contacts(long first, long count) const {
+  std::vector<std::vector<RecordedContact>> out(static_cast<std::size_t>(count));
+  if (count == 0) return out;
+  const auto starts = numbers("/contacts/start", first, count);
+  const auto counts = numbers("/contacts/count", first, count);
+  // Those of frames in a row stand in a row.
+  const auto begin = static_cast<std::int64_t>(starts.front());
+  const auto total = static_cast<std::int64_t>(starts.back() + counts.back()) - begin;
+  const auto a = numbers("/contacts/body_a", begin, total),
+             b = numbers("/contacts/body_b", begin, total),
+             point = numbers("/contacts/point", begin, total),
+             normal = numbers("/contacts/normal", begin, total),
+             force = numbers("/contacts/force", begin, total),
+             gap = numbers("/contacts/gap", begin, total);
+  const std::size_t rows = gap.size();
+  if (std::min({point.size(), normal.size(), force.size()}) != 3 * rows) {
+    impl_->fail("/contacts/point", "rows of another size", "three numbers in each");
+  }
+  std::size_t k = 0;
+  for (std::size_t f = 0; f < out.size(); ++f) {
+    for (double left = counts[f]; left > 0 && k < rows; --left, ++k) {
+      out[f].push_back({static_cast<int>(a[k]), static_cast<int>(b[k]), Vec3(point.data() + 3 * k),
+                        Vec3(normal.data() + 3 * k), Vec3(force.data() + 3 * k), gap[k]});
+    }
+  }
+  return out;
+}
+
+std::vector<double> ResultReader::step_values(std::size_t column, long first, long count) const {
+  const std::string path = fmt::format("/steps/{}", step_columns()[column].name);
+  if (!has(path)) {
+    return std::vector<double>(static_cast<std::size_t>(count),
+                               std::numeric_limits<double>::quiet_NaN());
+  }
+  return numbers(path, first, count);
 }
 
 bool is_result_file(const std::filesystem::path& file) {

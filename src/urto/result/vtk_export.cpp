@@ -1,4 +1,5 @@
-// VTK XML PolyData, version 1.0, arrays appended as raw bytes: what ParaView writes itself (VTK file formats, "XML file formats").
+// VTK XML PolyData, version 1.0, arrays appended as raw bytes: what ParaView writes itself (VTK
+// file formats, "XML file formats").
 #include "urto/result/vtk_export.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "urto/error.h"
 #include "urto/file/whole_file.h"
 #include "urto/result/drawn_model.h"
 #include "urto/result/surface.h"
@@ -84,8 +86,8 @@ class PolyData {
 
 class SeriesWriter {
  public:
-  SeriesWriter(const ResultReader& result, const fs::path& directory)
-      : result_(result), directory_(directory), model_(read_drawn_model(result)) {
+  SeriesWriter(const ResultView& result, const fs::path& directory)
+      : result_(result), directory_(directory), model_(drawn_model(result)) {
     // Every frame repeats every triangle: of many shapes, fewer each.
     const int turns = model_.shapes.size() > 50 ? 12 : 24;
     for (const DrawnShape& shape : model_.shapes) {
@@ -97,7 +99,7 @@ class SeriesWriter {
     std::string sets;
     const long frames = result_.counts().frames;
     for (long f = 0; f < frames; ++f) {
-      const DrawnFrame frame = read_drawn_frame(result_, model_, f);
+      const DrawnFrame frame = drawn_frame(result_, f);
       const auto part = [&](const char* name, int number) {
         const std::string file = fmt::format("{}-{:06}.vtp", name, f);
         sets += fmt::format(
@@ -155,28 +157,34 @@ class SeriesWriter {
   }
 
   void write_contacts(const fs::path& file, double time, long frame) const {
-    const auto first = static_cast<std::int64_t>(result_.numbers("/contacts/start", frame, 1)[0]);
-    const auto count = static_cast<std::int64_t>(result_.numbers("/contacts/count", frame, 1)[0]);
+    const std::vector<RecordedContact> contacts = result_.contacts(frame, 1)[0];
     PolyData data;
-    data.point_count = static_cast<std::size_t>(count);
-    const auto add = [&](std::string& section, const char* name, const char* path, int components,
-                         auto number) {
-      const auto values = result_.numbers(path, first, count);
-      data.add(section, name, components,
-               std::vector<decltype(number)>(values.begin(), values.end()));
+    data.point_count = contacts.size();
+    const auto vectors = [&](std::string& section, const char* name, Vec3 RecordedContact::*part) {
+      std::vector<Vec3> values;
+      for (const RecordedContact& c : contacts) values.push_back(c.*part);
+      data.add_vectors(section, name, values);
     };
-    add(data.points, "Points", "/contacts/point", 3, float{});
-    add(data.point_data, "force", "/contacts/force", 3, float{});
-    add(data.point_data, "normal", "/contacts/normal", 3, float{});
-    add(data.point_data, "gap", "/contacts/gap", 1, float{});
-    add(data.point_data, "body_a", "/contacts/body_a", 1, int{});
-    add(data.point_data, "body_b", "/contacts/body_b", 1, int{});
+    vectors(data.points, "Points", &RecordedContact::point);
+    vectors(data.point_data, "force", &RecordedContact::force);
+    vectors(data.point_data, "normal", &RecordedContact::normal);
+    std::vector<float> gap;
+    std::vector<int> body_a, body_b;
+    for (const RecordedContact& c : contacts) {
+      gap.push_back(static_cast<float>(c.gap));
+      body_a.push_back(c.body_a);
+      body_b.push_back(c.body_b);
+    }
+    data.add(data.point_data, "gap", 1, gap);
+    data.add(data.point_data, "body_a", 1, body_a);
+    data.add(data.point_data, "body_b", 1, body_b);
     data.add_vertices();
     data.write(file, time);
   }
 
   void write_joints(const fs::path& file, const DrawnFrame& frame, long f) const {
-    const auto reaction = result_.numbers("/frames/joint_reaction", f, 1);
+    const int channel = find_channel(result_.description(), "joint_reaction");
+    const std::vector<double> reaction = result_.channel(channel, f, 1);
     std::vector<Vec3> points, force, moment;
     std::vector<int> joint;
     for (std::size_t k = 0; k < model_.joints.size(); ++k) {
@@ -197,7 +205,7 @@ class SeriesWriter {
     data.write(file, frame.time);
   }
 
-  const ResultReader& result_;
+  const ResultView& result_;
   fs::path directory_;
   DrawnModel model_;
   std::vector<Surface> surfaces_ = {};
@@ -231,7 +239,7 @@ void prepare(const fs::path& directory) {
 
 }  // namespace
 
-fs::path write_vtk(const ResultReader& result, const fs::path& directory) {
+fs::path write_vtk(const ResultView& result, const fs::path& directory) {
   prepare(directory);
   return SeriesWriter(result, directory).run();
 }

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "urto/result/result_file.h"
+#include "urto/result/result_view.h"
 
 namespace urto {
 
@@ -11,7 +11,8 @@ namespace urto {
 ///   bodies-NNNNNN.vtp    surfaces in world axes; points: Normals, velocity [m/s]; cells: body, shape (indices)
 ///   contacts-NNNNNN.vtp  points; force [N], gap [m], body_a, body_b
 ///   joints-NNNNNN.vtp    points at marker b; force [N], moment [N·m], joint (only if there are joints)
-/// An earlier series in the directory is replaced; one with other files in it is refused. Returns the .pvd. Throws InputError.
-std::filesystem::path write_vtk(const ResultReader& result, const std::filesystem::path& directory);
+/// An earlier series in the directory is replaced; one with other files in it is refused. Returns
+/// the .pvd. Throws InputError.
+std::filesystem::path write_vtk(const ResultView& result, const std::filesystem::path& directory);
 
 }  // namespace urto

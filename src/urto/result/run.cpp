@@ -1,0 +1,239 @@
+#include "urto/result/run.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/result/checkpoint.h"
+#include "urto/result/recorder.h"
+#include "urto/result/result_file.h"
+
+namespace urto {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check_directory(const RunRequest& request) {
+  std::error_code error;
+  if (fs::exists(request.directory, error) && !fs::is_directory(request.directory, error)) {
+    throw InputError(request.directory.string(), "a file", "a directory for the results");
+  }
+  const auto check = [](const fs::path& file, const auto& is_ours) {
+    if (!fs::exists(file) || is_ours(file)) return;
+    throw InputError(file.string(), "a file that urto did not write",
+                     "another directory (-o), or none of that name");
+  };
+  check(result_path(request.directory), is_result_file);
+  check(checkpoint_path(request.directory), is_checkpoint_file);
+  for (const DerivedFiles& derived : request.derived) {
+    if (!derived.wanted) continue;
+    for (const std::string& name : derived.names) check(request.directory / name, derived.is_ours);
+  }
+}
+
+/// Makes the directory and takes the earlier run's files away.
+void clear_directory(const RunRequest& request) {
+  std::error_code error;
+  fs::create_directories(request.directory, error);
+  if (error || !fs::is_directory(request.directory)) {
+    throw InputError(request.directory.string(), error ? error.message() : "no directory",
+                     "a directory that can be made or written to");
+  }
+  if (!fs::exists(result_path(request.directory))) return;
+  fs::remove(checkpoint_path(request.directory), error);
+  for (const DerivedFiles& derived : request.derived) {
+    for (const std::string& name : derived.names) {
+      const fs::path file = request.directory / name;
+      if (fs::is_regular_file(file, error) && derived.is_ours(file)) fs::remove(file, error);
+    }
+  }
+}
+
+double next_checkpoint(double t, double interval) {
+  if (interval <= 0) return std::numeric_limits<double>::infinity();
+  return interval * (std::floor(t / interval * (1 + 1e-12)) + 1);
+}
+
+/// A run and all that belongs to it, from the first step to the last.
+class Recording {
+ public:
+  Recording(const Scene& scene, const RunRequest& request)
+      : scene_(scene), request_(request), run_(scene.model, scene.options) {}
+
+  /// Throws InputError; nothing was written then.
+  void start();
+  void step_until_done();
+  void close();
+  const Simulation& run() const { return run_; }
+
+ private:
+  void begin();
+  void resume();
+  RunStatus status() const;
+  void save_checkpoint();
+  void record_last_step(bool frame);
+
+  const Scene& scene_;
+  const RunRequest& request_;
+  Simulation run_;
+  std::optional<ResultWriter> writer_ = {};
+  RunStatus before_ = {};  ///< of a resumed run, how it stood
+  Clock::time_point begun_ = Clock::now();
+};
+
+void Recording::start() {
+  request_.resume ? resume() : begin();
+  begun_ = Clock::now();
+}
+
+void Recording::begin() {
+  const StartReport& report = run_.start();
+  if (request_.on_start) request_.on_start(report);
+  clear_directory(request_);
+  writer_.emplace(
+      ResultWriter::create(result_path(request_.directory), describe(scene_, warnings_of(report))));
+  if (run_.frame_due()) writer_->add_frame(record_frame(run_));
+}
+
+void Recording::resume() {
+  const fs::path file = result_path(request_.directory);
+  const StoredCheckpoint stored =
+      read_checkpoint(checkpoint_path(request_.directory), scene_.model, scene_.normalized_json);
+  before_ = ResultReader(file).status();
+  writer_.emplace(ResultWriter::reopen(file, describe(scene_), stored.recorded));
+  run_.resume(stored.point);
+  if (request_.on_resume) request_.on_resume(stored.point.state.t, stored.point.steps);
+}
+
+RunStatus Recording::status() const {
+  RunStatus out = record_status(run_);
+  out.wall_seconds = before_.wall_seconds + seconds_since(begun_);
+  if (request_.resume) {  // the consistent start is not repeated
+    out.dofs = before_.dofs;
+    out.equality_rows = before_.equality_rows;
+    out.rank = before_.rank;
+  }
+  return out;
+}
+
+void Recording::save_checkpoint() {
+  writer_->flush(status());
+  write_checkpoint(checkpoint_path(request_.directory), {run_.checkpoint(), writer_->counts()},
+                   scene_.normalized_json);
+}
+
+void Recording::record_last_step(bool frame) {
+  writer_->add_step(record_step(run_));
+  if (frame) writer_->add_frame(record_frame(run_));
+}
+
+void Recording::step_until_done() {
+  const double interval = scene_.options.checkpoint_interval;
+  double next = next_checkpoint(run_.state().t, interval);
+  while (!(request_.stop && request_.stop()) && run_.advance()) {
+    record_last_step(run_.frame_due());
+    if (run_.state().t >= next * (1 - 1e-12)) {
+      save_checkpoint();
+      next = next_checkpoint(run_.state().t, interval);
+    } else if (writer_->append_due()) {
+      writer_->append(status());
+    }
+    if (request_.on_step) {
+      request_.on_step({run_.state().t, run_.end_time(), run_.report().contacts,
+                        run_.checkpoint().worst_residual});
+    }
+  }
+  // The step that ended a run is part of its record. A state that is not a number is no frame.
+  if (run_.checkpoint().steps > writer_->counts().steps) {
+    record_last_step(run_.state().q.allFinite() && run_.state().v.allFinite());
+  }
+}
+
+void Recording::close() {
+  RunStatus ended = status();
+  if (ended.status == "running") ended.status = "interrupted";
+  // A failed run's last good checkpoint stays; its last state would only fail again.
+  if (run_.run_state() != RunState::failed) save_checkpoint();
+  writer_->finish(ended);
+}
+
+void write_derived(const ResultView& result, const RunRequest& request, RunOutcome& outcome) {
+  for (const DerivedFiles& derived : request.derived) {
+    if (!derived.wanted) continue;
+    try {
+      for (const fs::path& file : derived.write(result, request.directory))
+        outcome.files.push_back(file);
+    } catch (const InputError& error) {
+      if (derived.required) throw;
+      outcome.unwritten.emplace_back(error.what());
+    }
+  }
+}
+
+}  // namespace
+
+fs::path result_path(const fs::path& directory) {
+  return directory / "result.h5";
+}
+
+fs::path checkpoint_path(const fs::path& directory) {
+  return directory / "checkpoint.h5";
+}
+
+RunOutcome run_scene(const Scene& scene, const RunRequest& request) {
+  check_directory(request);
+  RunOutcome outcome;
+  {
+    Recording recording(scene, request);
+    recording.start();
+    outcome.start = recording.run().start_report();
+    try {
+      recording.step_until_done();
+      recording.close();
+    } catch (const InputError& error) {  // what was written before is kept
+      outcome.broken =
+          fmt::format("the run ended at t = {:.9g} s: {}", recording.run().state().t, error.what());
+      return outcome;
+    }
+  }
+  const ResultReader result(result_path(request.directory));
+  outcome.summary = summarise(result);
+  outcome.files.push_back(result_path(request.directory));
+  if (fs::exists(checkpoint_path(request.directory)))
+    outcome.files.push_back(checkpoint_path(request.directory));
+  write_derived(result, request, outcome);
+  return outcome;
+}
+
+FirstMoment first_moment(const Scene& scene) {
+  Simulation run(scene.model, scene.options);
+  FirstMoment out;
+  out.start = run.start();
+  out.result.description = describe(scene, warnings_of(out.start));
+  out.result.status = record_status(run);
+  Frame frame = record_frame(run);
+  Interactions rows;
+  SystemAccess(run.system()).interactions(run.state(), {.h = scene.options.step}, rows);
+  for (const RowOrigin& origin : rows.origins) {
+    if (origin.kind != Origin::contact) continue;
+    const Contact& c = rows.contacts[static_cast<std::size_t>(origin.index)];
+    frame.contacts.push_back({.body_a = c.body_a,
+                              .body_b = c.body_b,
+                              .point = c.point,
+                              .normal = c.normal,
+                              .gap = c.gap});
+  }
+  out.result.frames.push_back(std::move(frame));
+  return out;
+}
+
+}  // namespace urto

@@ -1,0 +1,144 @@
+#include "urto/result/step_columns.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "urto/result/step_record.h"
+
+namespace urto {
+namespace {
+
+using Step = StepRecord;
+
+constexpr bool integer = true;
+
+constexpr StepColumn columns[] = {
+    {"time", "s", "", "", "end of the step", [](const Step& s) { return s.time; }},
+    {"step", "s", "step", "step", "length of the step", [](const Step& s) { return s.report.h; }},
+    {"residual", "–", "certificate", "worst", "worst of momentum, natural map and scaled",
+     [](const Step& s) { return s.report.certificate.residual(); }},
+    {"momentum", "–", "certificate", "momentum", "certificate: balance of momentum",
+     [](const Step& s) { return s.report.certificate.momentum; }},
+    {"natural_map", "–", "certificate", "natural map", "certificate: natural map",
+     [](const Step& s) { return s.report.certificate.natural_map; }},
+    {"scaled", "–", "certificate", "scaled", "certificate: scaled natural map",
+     [](const Step& s) { return s.report.certificate.natural_map_scaled; }},
+    {"joint_error", "m, rad", "joint_error", "joint error",
+     "largest error of a rigid joint at the start of the step",
+     [](const Step& s) { return s.report.joint_error; }},
+    {"penetration", "m", "penetration", "penetration",
+     "deepest rigid contact at the start of the step",
+     [](const Step& s) { return s.report.penetration; }},
+    {"contacts", "–", "contacts", "within reach", "contacts and limits within reach",
+     [](const Step& s) { return 1.0 * s.report.contacts; }, integer},
+    {"active", "–", "contacts", "active", "of those, with an impulse",
+     [](const Step& s) { return 1.0 * s.report.active; }, integer},
+    {"islands", "–", "iterations", "islands", "islands with at least one row",
+     [](const Step& s) { return 1.0 * s.report.solve.islands; }, integer},
+    {"sweeps", "–", "iterations", "sweeps", "sweeps of the island that needed most",
+     [](const Step& s) { return 1.0 * s.report.solve.sweeps; }, integer},
+    {"handed_on", "–", "iterations", "islands handed on", "islands given to the named solver",
+     [](const Step& s) { return 1.0 * s.report.solve.handed_on; }, integer},
+    {"iterations", "–", "iterations", "iterations",
+     "iterations of the named solver, of all islands",
+     [](const Step& s) { return 1.0 * s.report.solve.iterations; }, integer},
+    {"meets_tolerance", "–", "", "", "1 if the step met its tolerance",
+     [](const Step& s) { return s.report.meets_tolerance ? 1.0 : 0.0; }, integer},
+    {"energy/kinetic", "J", "energy", "kinetic", "at the end of the step",
+     [](const Step& s) { return s.energy.kinetic; }},
+    {"energy/potential", "J", "energy", "potential", "at the end of the step",
+     [](const Step& s) { return s.energy.potential; }},
+    {"energy/supplied", "J", "balance", "supplied",
+     "by loads, motors and kinematic bodies since the start",
+     [](const Step& s) { return s.energy.supplied; }},
+    {"energy/friction", "J", "balance", "friction", "dissipated by friction since the start",
+     [](const Step& s) { return s.energy.friction; }},
+    {"energy/impact", "J", "balance", "impact", "dissipated by impacts since the start",
+     [](const Step& s) { return s.energy.impact; }},
+    {"energy/damping", "J", "balance", "damping", "dissipated by dampers since the start",
+     [](const Step& s) { return s.energy.damping; }},
+    {"energy/recovery", "J", "balance", "recovery",
+     "given by pushing overlapping bodies apart, since the start",
+     [](const Step& s) { return s.energy.recovery; }},
+    {"energy/numerical", "J", "balance", "numerical",
+     "what the balance leaves over since the start",
+     [](const Step& s) { return s.energy.numerical(); }},
+    {"seconds/rows", "s", "timings", "rows", "wall time of detection and measurement",
+     [](const Step& s) { return s.report.timings.rows; }},
+    {"seconds/assemble", "s", "timings", "assemble", "wall time of assembly",
+     [](const Step& s) { return s.report.timings.assemble; }},
+    {"seconds/solve", "s", "timings", "solve", "wall time of the solve",
+     [](const Step& s) { return s.report.timings.solve; }},
+    {"seconds/certify", "s", "timings", "certify", "wall time of the certificate",
+     [](const Step& s) { return s.report.timings.certify; }},
+    {"seconds/advance", "s", "timings", "advance", "wall time of the update",
+     [](const Step& s) { return s.report.timings.advance; }},
+};
+
+constexpr StepPanel panels[] = {
+    {.name = "energy",
+     .title = "Energy",
+     .note = "of all bodies",
+     .axis = "energy [J]",
+     .total = true},
+    {.name = "balance",
+     .title = "Energy balance",
+     .note = "where it went since the start",
+     .axis = "energy [J]"},
+    {.name = "certificate",
+     .title = "Certificates",
+     .note = "of every step, by code the solver does not share",
+     .axis = "residual [–]",
+     .log = true,
+     .tolerance = true},
+    {.name = "contacts",
+     .title = "Contacts",
+     .note = "contacts and limits within reach, and those that push",
+     .axis = "number"},
+    {.name = "iterations",
+     .title = "Iterations",
+     .note = "how the steps were solved",
+     .axis = "number"},
+    {.name = "timings",
+     .title = "Time by phase",
+     .note = "wall time of every step",
+     .axis = "time per step [ms]",
+     .log = true,
+     .factor = 1e3},
+    {.name = "penetration",
+     .title = "Penetration",
+     .note = "deepest overlap at the start of every step",
+     .axis = "depth [m]",
+     .log = true,
+     .decades = 9},
+    {.name = "joint_error",
+     .title = "Joint error",
+     .note = "worst violation at the start of every step",
+     .axis = "error [m, rad]",
+     .log = true,
+     .decades = 9},
+    {.name = "step",
+     .title = "Step length",
+     .note = "of every accepted step",
+     .axis = "step [s]",
+     .log = true,
+     .adaptive = true},
+};
+
+}  // namespace
+
+std::span<const StepColumn> step_columns() {
+  return columns;
+}
+
+std::size_t step_column(std::string_view name) {
+  const auto* at = std::ranges::find(columns, name, &StepColumn::name);
+  assert(at != std::end(columns));
+  return static_cast<std::size_t>(at - std::begin(columns));
+}
+
+std::span<const StepPanel> step_panels() {
+  return panels;
+}
+
+}  // namespace urto

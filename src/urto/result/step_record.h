@@ -1,0 +1,14 @@
+// What is recorded of one accepted step. step_columns.h says what is shown of it.
+#pragma once
+
+#include "urto/stepper/simulation.h"
+
+namespace urto {
+
+struct StepRecord {
+  double time = 0;          ///< [s] at its end
+  StepReport report = {};   ///< certificate, solve, joint error, timings …
+  EnergyAudit energy = {};  ///< [J] since the start of the run
+};
+
+}  // namespace urto

@@ -1,0 +1,107 @@
+// The run driver as a library: what `urto run` does without a command line.
+#include "urto/result/run.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "result/result_samples.h"
+#include "urto/error.h"
+#include "urto/result/csv_export.h"
+
+namespace urto {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Run : public samples::FolderTest {};
+
+TEST_F(Run, LeavesItsFilesAndASummary) {
+  const Scene scene = parse_scene(samples::busy_scene, "test");
+  int steps = 0, starts = 0;
+  RunRequest request{.directory = path("a"), .derived = {csv_files()}};
+  request.on_start = [&](const StartReport& start) {
+    ++starts;
+    EXPECT_EQ(start.mobility(), 6 + 2);
+    EXPECT_FALSE(fs::exists(path("a"))) << "nothing is written before the start has succeeded";
+  };
+  request.on_step = [&](const RunProgress& now) {
+    ++steps;
+    EXPECT_EQ(now.end_time, 1);
+  };
+  const RunOutcome outcome = run_scene(scene, request);
+  EXPECT_EQ(starts, 1);
+  EXPECT_EQ(steps, 1000);
+  EXPECT_TRUE(outcome.summary.finished());
+  EXPECT_EQ(outcome.summary.counts.steps, 1000);
+  EXPECT_EQ(outcome.summary.counts.frames, 101);
+  EXPECT_EQ(outcome.summary.run.mobility(), 8);
+  EXPECT_EQ(outcome.files.size(), 2u + 3);
+  for (const fs::path& file : outcome.files) EXPECT_TRUE(fs::exists(file)) << file;
+  EXPECT_TRUE(outcome.broken.empty());
+}
+
+TEST_F(Run, StoppedAndResumedIsTheSameRun) {
+  const Scene scene = parse_scene(samples::busy_scene, "test");
+  run_scene(scene, {.directory = path("whole")});
+  int left = 321;
+  RunRequest request{.directory = path("parts")};
+  request.stop = [&] { return left-- == 0; };
+  const RunOutcome half = run_scene(scene, request);
+  EXPECT_EQ(half.summary.run.status, "interrupted");
+  EXPECT_EQ(half.summary.counts.steps, 321);
+  double from = 0;
+  RunRequest rest{.directory = path("parts"), .resume = true};
+  rest.on_resume = [&](double time, long) { from = time; };
+  const RunOutcome all = run_scene(scene, rest);
+  EXPECT_NEAR(from, 0.321, 1e-12);
+  EXPECT_TRUE(all.summary.finished());
+  EXPECT_EQ(all.summary.run.dofs, half.summary.run.dofs) << "the start is not repeated";
+  EXPECT_GT(all.summary.run.wall_seconds, half.summary.run.wall_seconds);
+  samples::expect_same_results(result_path(path("whole")), result_path(path("parts")));
+}
+
+TEST_F(Run, ReplacesItsOwnFilesAndNobodyElses) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  run_scene(scene, {.directory = path("a"), .derived = {csv_files()}});
+  RunRequest bare{.directory = path("a"), .derived = {csv_files()}};
+  bare.derived[0].wanted = false;
+  run_scene(scene, bare);
+  EXPECT_FALSE(fs::exists(path("a/steps.csv"))) << "the table of another run";
+  std::ofstream(path("a/steps.csv")) << "mine";
+  run_scene(scene, bare);
+  EXPECT_THROW(run_scene(scene, {.directory = path("a"), .derived = {csv_files()}}), InputError);
+  fs::create_directories(path("b"));
+  std::ofstream(path("b/result.h5")) << "mine";
+  EXPECT_THROW(run_scene(scene, {.directory = path("b")}), InputError);
+  std::ofstream(path("c")) << "mine";
+  EXPECT_THROW(run_scene(scene, {.directory = path("c")}), InputError);
+}
+
+TEST_F(Run, SaysWhichFileItCouldDoWithout) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  DerivedFiles broken{.names = {"x.txt"}, .is_ours = [](const fs::path&) { return true; }};
+  broken.write = [](const ResultView&, const fs::path&) -> std::vector<fs::path> {
+    throw InputError("no ink");
+  };
+  EXPECT_THROW(run_scene(scene, {.directory = path("a"), .derived = {broken}}), InputError);
+  broken.required = false;
+  const RunOutcome outcome = run_scene(scene, {.directory = path("a"), .derived = {broken}});
+  EXPECT_EQ(outcome.unwritten, (std::vector<std::string>{"no ink"}));
+  EXPECT_TRUE(outcome.summary.finished());
+}
+
+TEST_F(Run, BeginsWithAMomentThatCanBeLookedAt) {
+  const Scene scene = parse_scene(samples::busy_scene, "test",
+                                  std::vector<std::string>{"bodies.ball.position=[0,0,0.05]"});
+  const FirstMoment first = first_moment(scene);
+  EXPECT_EQ(first.start.mobility(), 8);
+  ASSERT_EQ(first.result.frames.size(), 1u);
+  ASSERT_EQ(first.result.frames[0].contacts.size(), 1u);
+  EXPECT_NEAR(first.result.frames[0].contacts[0].gap, -0.05, 1e-12);
+  EXPECT_EQ(first.result.frames[0].contacts[0].force, Vec3(Vec3::Zero())) << "nobody knows it yet";
+  EXPECT_TRUE(first.result.steps.empty());
+}
+
+}  // namespace
+}  // namespace urto
