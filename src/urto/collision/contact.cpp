@@ -71,6 +71,7 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
   for (const auto& [a, b] : model.excluded) joined_.push_back(body_pair(a, b));
   std::sort(joined_.begin(), joined_.end());
   surfaces_.resize(model.meshes.size());
+  collider_of_.assign(model.shapes.size(), -1);
   for (int k = 0; k < static_cast<int>(model.shapes.size()); ++k) {
     if (model.shapes[k].collides) add_collider(k);
   }
@@ -92,6 +93,7 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
 void ContactFinder::add_collider(int k) {
   const Shape& s = model_.shapes[k];
   Collider c{.shape = k};
+  collider_of_[k] = static_cast<int>(colliders_.size());
   if (s.kind == ShapeKind::half_space) {
     c.half_space = true;
     planes_.push_back(static_cast<int>(colliders_.size()));
@@ -156,8 +158,11 @@ void ContactFinder::near_pairs(double envelope, double h) {
   broad_.find(boxes_, resting_, pairs_);
 }
 
-void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out) {
+void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out,
+                                 const std::array<int, 2>& triangles) {
+  if (manifold_.count == 0) return;
   const Shape &sa = model_.shapes[a.shape], &sb = model_.shapes[b.shape];
+  const NormalCarrier carrier = normal_carrier(a, b, manifold_.normal, triangles[1]);
   for (int k = 0; k < manifold_.count; ++k) {
     const ManifoldPoint& p = manifold_.points[k];
     out.push_back({.shape_a = a.shape,
@@ -168,7 +173,13 @@ void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vect
                    .normal = manifold_.normal,
                    .gap = p.gap,
                    .material = pair_material(sa.material, sb.material),
-                   .id = contact_id(a.shape, b.shape, p.feature)});
+                   .id = contact_id(a.shape, b.shape, p.feature),
+                   .feature = p.feature,
+                   .triangle_a = triangles[0],
+                   .triangle_b = triangles[1]});
+    Contact& c = out.back();
+    set_anchor(a, b, carrier, c);
+    c.anchor.rim_sample = is_rim_sample(a, b, c.normal, c.feature);
   }
 }
 
@@ -199,7 +210,7 @@ void ContactFinder::touch(const State& state, const Collider& a, const Collider&
       manifold_.count = 1;
       manifold_.normal = c.normal;
       manifold_.points[0] = {c.point, c.gap, c.feature};
-      add_manifold(a, b, out);
+      add_manifold(a, b, out, {c.triangle_a, c.triangle_b});
     }
     return;
   }
@@ -233,7 +244,11 @@ void ContactFinder::foresee(const State& state, const Collider& a, const Collide
   manifold_.points[0] = {0.5 * (impact->a + impact->b), impact->normal.dot(impact->a - impact->b),
                          0};
   add_manifold(a, b, out);
-  out.back().arm = 0.5 * (impact->a - impact->b);
+  // The normal is that of the impact: no body has it now.
+  Contact& c = out.back();
+  c.arm = 0.5 * (impact->a - impact->b);
+  c.anchor.foreseen = true;
+  set_anchor(a, b, NormalCarrier::none, c);
 }
 
 // Sorted, and no two alike: those of one pair whose features fold to the same number move up.
