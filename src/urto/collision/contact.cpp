@@ -162,7 +162,7 @@ void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vect
                                  const std::array<int, 2>& triangles) {
   if (manifold_.count == 0) return;
   const Shape &sa = model_.shapes[a.shape], &sb = model_.shapes[b.shape];
-  const NormalCarrier carrier = normal_carrier(a, b, manifold_.normal, triangles[1]);
+  const FacesAlong faces = faces_along(a, b, manifold_.normal, triangles[1]);
   for (int k = 0; k < manifold_.count; ++k) {
     const ManifoldPoint& p = manifold_.points[k];
     out.push_back({.shape_a = a.shape,
@@ -178,7 +178,7 @@ void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vect
                    .triangle_a = triangles[0],
                    .triangle_b = triangles[1]});
     Contact& c = out.back();
-    set_anchor(a, b, carrier, c);
+    set_anchor(a, b, normal_carrier(faces, c.feature), c);
     c.anchor.rim_sample = is_rim_sample(a, b, c.normal, c.feature);
   }
 }

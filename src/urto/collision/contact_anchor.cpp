@@ -27,15 +27,17 @@ Vec3 in_world(const Collider& c, const Vec3& x) {
 
 }  // namespace
 
-NormalCarrier normal_carrier(const Collider& a, const Collider& b, const Vec3& n, int triangle_b) {
-  if (b.half_space) return NormalCarrier::b;
-  if (b.surface != nullptr) {
-    const bool on_face = triangle_b >= 0 &&
-                         b.surface->normal(triangle_b).dot(b.place.R.transpose() * n) >= same_normal;
-    if (on_face) return NormalCarrier::b;
+FacesAlong faces_along(const Collider& a, const Collider& b, const Vec3& n, int triangle_b) {
+  FacesAlong faces{has_face(a, -n), b.half_space || has_face(b, n)};
+  if (b.surface != nullptr && triangle_b >= 0) {
+    faces.b = b.surface->normal(triangle_b).dot(b.place.R.transpose() * n) >= same_normal;
   }
-  if (has_face(b, n)) return NormalCarrier::b;
-  return has_face(a, -n) ? NormalCarrier::a : NormalCarrier::none;
+  return faces;
+}
+
+NormalCarrier normal_carrier(const FacesAlong& faces, std::uint32_t feature) {
+  if (faces.a && (!faces.b || feature >> 30 == 2)) return NormalCarrier::a;
+  return faces.b ? NormalCarrier::b : NormalCarrier::none;
 }
 
 bool is_rim_sample(const Collider& a, const Collider& b, const Vec3& n, std::uint32_t feature) {

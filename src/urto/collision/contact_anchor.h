@@ -23,8 +23,13 @@ struct ContactAnchor {
   bool rim_sample = false;   ///< one of several points of a rim, not the one that the normal picks
 };
 
-/// The carrier of the unit vector n (from B to A, world). B's face is preferred, as by `find`.
-NormalCarrier normal_carrier(const Collider& a, const Collider& b, const Vec3& n, int triangle_b);
+/// Which solids have a flat face along the unit vector n (from B to A, world).
+struct FacesAlong {
+  bool a = false, b = false;
+};
+FacesAlong faces_along(const Collider& a, const Collider& b, const Vec3& n, int triangle_b);
+/// Where both have one, the vertex of one moves over the face of the other; else B's, as by `find`.
+NormalCarrier normal_carrier(const FacesAlong& faces, std::uint32_t feature);
 
 /// Whether a contact names a point of a rim that is not its extreme point: all points of a disc that
 /// lies flat, and on one that leans those beside the lowest, which are there to carry moments. Rows see
@@ -33,6 +38,10 @@ bool is_rim_sample(const Collider& a, const Collider& b, const Vec3& n, std::uin
 
 /// From what `find` has written into the contact.
 void set_anchor(const Collider& a, const Collider& b, NormalCarrier carrier, Contact& c);
+/// The points stay where they are on the bodies, whatever the name says.
+inline bool is_always_followed(const ContactAnchor& anchor) {
+  return anchor.foreseen || anchor.rim_sample;
+}
 /// Gap, point, normal and arm of the anchored points where the colliders are now.
 void follow_anchor(const Collider& a, const Collider& b, Contact& c);
 

@@ -78,7 +78,6 @@ void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) cons
 
 void ContactFinder::remeasure(const State& state, std::vector<Contact>& contacts) {
   place_colliders(state, 0);
-  const auto fixed = [](const Contact& c) { return c.anchor.foreseen || c.anchor.rim_sample; };
   for (std::size_t first = 0, last = 0; first < contacts.size(); first = last) {
     const int shape_a = contacts[first].shape_a, shape_b = contacts[first].shape_b;
     const Collider &a = collider(shape_a), &b = collider(shape_b);
@@ -88,7 +87,7 @@ void ContactFinder::remeasure(const State& state, std::vector<Contact>& contacts
       Contact& c = contacts[last];
       if (c.shape_a != shape_a || c.shape_b != shape_b) break;
       follow_anchor(a, b, c);
-      if (fixed(c)) continue;
+      if (is_always_followed(c.anchor)) continue;
       measure = true;
       nearest = nearest || c.feature == 0;
       reach = std::max(reach, 1.01 * (std::abs(c.gap) + 2 * c.arm.norm()));
@@ -103,7 +102,7 @@ void ContactFinder::remeasure(const State& state, std::vector<Contact>& contacts
       if (off > near_by * size_of(a, b)) measured_.pop_back();
     }
     for (std::size_t k = first; k < last; ++k) {
-      if (!fixed(contacts[k])) match(a, b, contacts[k]);
+      if (!is_always_followed(contacts[k].anchor)) match(a, b, contacts[k]);
     }
   }
 }
