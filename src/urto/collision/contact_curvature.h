@@ -25,30 +25,41 @@ struct SurfaceRelation {
   Mat2 beta = Mat2::Zero();
 };
 
-/// What decides how the contact moves.
-enum class ContactRule : std::uint8_t {
-  surfaces,     ///< the two relations
-  normal_of_a,  ///< n is A's face's; of the relations counts what holds the point, such as two edges
-  normal_of_b,
-  fixed  ///< points stay on their bodies, and the normal as it is
+/// Two surfaces where they meet.
+struct MeetingSurfaces {
+  SurfaceRelation a, b;
+  double gap = 0;
 };
 
+/// What turns the normal of a contact.
+enum class ContactRule : std::uint8_t {
+  surfaces,     ///< the two surfaces here: nearest points
+  normal_of_a,  ///< it is that of a face of A
+  normal_of_b,
+  normal_of_nearest,  ///< it is that of the two solids' nearest points, which are elsewhere
+  fixed               ///< nothing, and the two points stay on their bodies
+};
+
+/// Where nearest points do not decide, of the relations `here` counts what holds the point: a vertex on
+/// one side, or two edges that cross; the other side is empty (α = β = 0).
 struct ContactCurvature {
   Mat3 frame = Mat3::Identity();  ///< [n t₁ t₂]
-  double gap = 0;
-  double length = 1;  ///< a size of the solids, to judge what is flat [m]
+  double length = 1;              ///< a size of the solids, to judge what is flat [m]
   ContactRule rule = ContactRule::surfaces;
-  SurfaceRelation a, b;
+  MeetingSurfaces here = {};
+  MeetingSurfaces nearest = {};  ///< for normal_of_nearest
+  Vec3 to_nearest_a = Vec3::Zero(), to_nearest_b = Vec3::Zero();  ///< from the points here, world
 };
 
-/// Of a contact as `find` or `remeasure` left it at `state`. Where points of a manifold are not the
-/// nearest ones, their relations are those of the features that they are named by.
+/// Of a contact as `find` or `remeasure` left it at `state`: what `contact_rates` makes of it is the
+/// derivative of what `remeasure` does.
 ContactCurvature contact_curvature(const ContactFinder& finder, const State& state,
                                    const Contact& contact);
 
-/// p_A, p_B and δn in the tangent plane as linear maps of (s_A, s_B, v_t), two components each.
+/// p_A, p_B and δn in the tangent plane as linear maps of the motion (ω_A, ω_B, v), all in the axes of
+/// `frame`: angular velocities, and the relative velocity v_A − v_B of the two material points here.
 struct ContactRates {
-  using Map = Eigen::Matrix<double, 2, 6>;
+  using Map = Eigen::Matrix<double, 2, 9>;
   Mat3 frame = Mat3::Identity();
   Map point_a = Map::Zero(), point_b = Map::Zero();  ///< p_A, p_B
   Map normal = Map::Zero();                          ///< δn
@@ -59,9 +70,8 @@ struct ContactRates {
 /// vertices touch that have no gap to give a direction, n turns with B as well.
 ContactRates contact_rates(const ContactCurvature& curvature);
 
-/// The same for a motion: angular velocities in world axes, and the relative velocity v_A − v_B of the two
-/// nearest material points, of which the part across n counts. The point midway, where rows are
-/// taken, moves by ½(v_A + p_A + v_B + p_B).
+/// The same for a motion in world axes. The point midway, where rows are taken, moves by
+/// ½(v_A + p_A + v_B + p_B).
 struct ContactMotion {
   Vec3 point_a = Vec3::Zero(), point_b = Vec3::Zero();  ///< over the bodies, world axes
   Vec3 normal = Vec3::Zero();                           ///< δn

@@ -32,6 +32,14 @@ bool in_triangle(const Vec3& weights, double slack) {
   return weights.minCoeff() >= -slack;
 }
 
+// Of a contact whose A is triangle s of a mesh: its corner by its number there, its edge by 3s + edge.
+std::uint32_t named_in_mesh(std::uint32_t feature, const std::array<int, 3>& corners, int s) {
+  if (feature >> 30 == 1) return vertex_of_a(corners[feature & 3U]);
+  if (feature >> 30 != 3) return feature;
+  const int edge = static_cast<int>(feature >> 15) & 3;
+  return edges_of_both(3 * s + edge, static_cast<int>(feature & 0x7fffU));
+}
+
 }  // namespace
 
 MeshSurface::MeshSurface(const TriangleMesh& mesh) : mesh_(&mesh) {
@@ -252,13 +260,16 @@ void MeshPhase::reduce(double size, const Place& at_mesh, std::vector<SurfacePoi
   }
 }
 
-void MeshPhase::take_all(const Place& at_mesh, std::vector<SurfacePointContact>& out) const {
+int MeshPhase::take_all(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out) {
   out.clear();
+  reduce(size, at_mesh, out);
+  const int chosen = static_cast<int>(out.size());
   for (const Found& f : found_) {
     out.push_back(f.contact);
     out.back().point = at_mesh.x + at_mesh.R * f.contact.point;
     out.back().normal = at_mesh.R * f.contact.normal;
   }
+  return chosen;
 }
 
 void MeshPhase::collide(const Convex& a, const Place& at_a, const MeshSurface& mesh,
@@ -268,10 +279,10 @@ void MeshPhase::collide(const Convex& a, const Place& at_a, const MeshSurface& m
   reduce(a.extent, at_mesh, out);
 }
 
-void MeshPhase::measure(const Convex& a, const Place& at_a, const MeshSurface& mesh,
-                        const Place& at_mesh, double reach, std::vector<SurfacePointContact>& out) {
+int MeshPhase::measure(const Convex& a, const Place& at_a, const MeshSurface& mesh,
+                       const Place& at_mesh, double reach, std::vector<SurfacePointContact>& out) {
   gather(a, at_a, mesh, at_mesh, reach);
-  take_all(at_mesh, out);
+  return take_all(a.extent, at_mesh, out);
 }
 
 // Into `found_`, in the mesh's axes.
@@ -331,10 +342,10 @@ void MeshPhase::collide(const MeshSurface& a, const Place& at_a, const MeshSurfa
   reduce(std::min(a.extent(), b.extent()), at_b, out);
 }
 
-void MeshPhase::measure(const MeshSurface& a, const Place& at_a, const MeshSurface& b,
-                        const Place& at_b, double reach, std::vector<SurfacePointContact>& out) {
+int MeshPhase::measure(const MeshSurface& a, const Place& at_a, const MeshSurface& b,
+                       const Place& at_b, double reach, std::vector<SurfacePointContact>& out) {
   gather(a, at_a, b, at_b, reach);
-  take_all(at_b, out);
+  return take_all(std::min(a.extent(), b.extent()), at_b, out);
 }
 
 void MeshPhase::gather(const MeshSurface& a, const Place& at_a, const MeshSurface& b,
@@ -352,7 +363,11 @@ void MeshPhase::gather(const MeshSurface& a, const Place& at_a, const MeshSurfac
     std::sort(triangles_.begin(), triangles_.end());
     const std::size_t before = found_.size();
     for (const int t : triangles_) against_triangle(solid, at_solid, b, t, reach, false);
-    for (std::size_t k = before; k < found_.size(); ++k) found_[k].contact.triangle_a = s;
+    for (std::size_t k = before; k < found_.size(); ++k) {
+      SurfacePointContact& c = found_[k].contact;
+      c.triangle_a = s;
+      c.feature = named_in_mesh(c.feature, a.mesh().triangles[s], s);
+    }
   }
 }
 

@@ -59,10 +59,11 @@ class MeshPhase {
   /// Two meshes: the triangles of the first as thin solids.
   void collide(const MeshSurface& a, const Place& at_a, const MeshSurface& b, const Place& at_b,
                double reach, std::vector<SurfacePointContact>& out);
-  /// All points that `collide` chooses from, to find one again by its name.
-  void measure(const Convex& a, const Place& at_a, const MeshSurface& mesh, const Place& at_mesh,
+  /// What `collide` gives, and after it all points that it chooses from, to find one again by its
+  /// name; returns how many are chosen.
+  int measure(const Convex& a, const Place& at_a, const MeshSurface& mesh, const Place& at_mesh,
                double reach, std::vector<SurfacePointContact>& out);
-  void measure(const MeshSurface& a, const Place& at_a, const MeshSurface& b, const Place& at_b,
+  int measure(const MeshSurface& a, const Place& at_a, const MeshSurface& b, const Place& at_b,
                double reach, std::vector<SurfacePointContact>& out);
 
  private:
@@ -78,7 +79,7 @@ class MeshPhase {
               double reach);
   void push_out(const Convex& a, const Place& in_mesh, const MeshSurface& mesh);
   void reduce(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out);
-  void take_all(const Place& at_mesh, std::vector<SurfacePointContact>& out) const;
+  int take_all(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out);
 
   NarrowPhase narrow_ = {};
   Manifold manifold_ = {};

@@ -14,6 +14,7 @@ constexpr double same_contact = 0.9;
 // Nearest points of faces that have become parallel lie anywhere: those farther off than this part of
 // the size are not those that were found.
 constexpr double near_by = 0.1;
+constexpr double twin = 1e-4;  // of the size, and of a normal
 // On meshes, how much farther than the points followed to look, as a part of the size.
 constexpr double mesh_slack = 1e-3;
 
@@ -26,15 +27,15 @@ double size_of(const Collider& a, const Collider& b) {
 // Into `measured_`: every point that `find` could choose for the pair, with its name.
 void ContactFinder::measure_pair(const Collider& a, const Collider& b, double reach) {
   measured_.clear();
+  chosen_ = 0;
   if (b.surface != nullptr) {
     if (a.surface != nullptr) {
-      mesh_phase_.measure(*a.surface, a.place, *b.surface, b.place, reach, measured_);
+      chosen_ = mesh_phase_.measure(*a.surface, a.place, *b.surface, b.place, reach, measured_);
     } else {
-      mesh_phase_.measure(a.convex, a.place, *b.surface, b.place, reach, measured_);
+      chosen_ = mesh_phase_.measure(a.convex, a.place, *b.surface, b.place, reach, measured_);
     }
     return;
   }
-  if (a.surface != nullptr) return;  // on a half-space its vertices are followed, which is exact
   Vec3 n = b.place.R.col(2);
   if (b.half_space) {
     narrow_.measure_half_space(a.convex, a.place, n, n.dot(b.place.x), again_);
@@ -50,22 +51,33 @@ void ContactFinder::measure_nearest(const Collider& a, const Collider& b) {
   measured_.push_back({0.5 * (nearest.a + nearest.b), nearest.normal, nearest.gap, 0});
 }
 
-// Of the measured points with the contact's name the one that lies most as the contact followed does;
-// several share a name only on meshes, one for each triangle.
+// Of the measured points with the contact's name the one that lies most as the contact followed does.
+// Several share a name only on meshes, one for each triangle. Neighbours measure the same point with
+// what iterations and clipping left over: of such twins the one counts that `find` would choose.
 void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) const {
   const double size = size_of(a, b);
-  const SurfacePointContact* best = nullptr;
-  double least = 0;
-  for (const SurfacePointContact& m : measured_) {
-    if (m.feature != c.feature) continue;
-    const bool keeps_face = c.feature != 0 || b.surface != nullptr;
-    if (keeps_face && m.normal.dot(c.normal) < same_contact) continue;
-    const double off = (m.point - c.point).squaredNorm() / (size * size) +
-                       (m.normal - c.normal).squaredNorm();
-    if (best != nullptr && off >= least) continue;
-    best = &m;
-    least = off;
-  }
+  const bool keeps_face = c.feature != 0 || b.surface != nullptr;
+  const auto nearest_of = [&](std::size_t first, std::size_t last) {
+    const SurfacePointContact* best = nullptr;
+    double least = 0;
+    for (std::size_t k = first; k < last; ++k) {
+      const SurfacePointContact& m = measured_[k];
+      if (m.feature != c.feature) continue;
+      if (keeps_face && m.normal.dot(c.normal) < same_contact) continue;
+      const double off = (m.point - c.point).squaredNorm() / (size * size) +
+                         (m.normal - c.normal).squaredNorm();
+      if (best != nullptr && off >= least) continue;
+      best = &m;
+      least = off;
+    }
+    return best;
+  };
+  const SurfacePointContact* best = nearest_of(chosen_, measured_.size());
+  const SurfacePointContact* chosen = nearest_of(0, chosen_);
+  const bool twins = best != nullptr && chosen != nullptr &&
+                     (chosen->point - best->point).norm() < twin * size &&
+                     (chosen->normal - best->normal).norm() < twin;
+  if (twins) best = chosen;
   if (best == nullptr || is_rim_sample(a, b, best->normal, c.feature)) return;
   c.point = best->point;
   c.normal = best->normal;
@@ -87,6 +99,10 @@ void ContactFinder::remeasure(const State& state, std::vector<Contact>& contacts
       Contact& c = contacts[last];
       if (c.shape_a != shape_a || c.shape_b != shape_b) break;
       follow_anchor(a, b, c);
+      if (a.surface != nullptr && b.half_space) {
+        c.followed = false;  // a vertex over a plane: no query knows better
+        continue;
+      }
       if (is_always_followed(c.anchor)) continue;
       measure = true;
       nearest = nearest || c.feature == 0;
