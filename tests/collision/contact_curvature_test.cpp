@@ -23,8 +23,7 @@ const Contact* same_feature(const std::vector<Contact>& all, const Contact& c) {
   const Contact* best = nullptr;
   for (const Contact& other : all) {
     if (other.feature != c.feature || other.shape_a != c.shape_a) continue;
-    if (best == nullptr ||
-        (other.point - c.point).norm() < (best->point - c.point).norm()) {
+    if (best == nullptr || (other.point - c.point).norm() < (best->point - c.point).norm()) {
       best = &other;
     }
   }
@@ -38,8 +37,8 @@ bool see_rates(const MovingPair& p, const Contact& c, const Vector& v, By by, do
   const ContactRates rates = contact_rates(contact_curvature(finder, p.state, c));
   const Vec3 a = surface_point(c, true), b = surface_point(c, false);
   const Vec3 va = point_velocity(p, v, c.body_a, a), vb = point_velocity(p, v, c.body_b, b);
-  out.by_rates = contact_motion(rates, turning_of(p, v, c.body_a), turning_of(p, v, c.body_b),
-                                va - vb);
+  out.by_rates =
+      contact_motion(rates, turning_of(p, v, c.body_a), turning_of(p, v, c.body_b), va - vb);
   std::array<Contact, 2> beside;
   for (int k = 0; k < 2; ++k) {
     const State there = p.moved(v, k == 0 ? time : -time);
@@ -61,8 +60,7 @@ bool see_rates(const MovingPair& p, const Contact& c, const Vector& v, By by, do
   const auto across = [&](const Vec3& x) -> Vec3 { return x - c.normal * c.normal.dot(x); };
   ContactMotion& seen = out.by_differences;
   seen.normal = rate(beside[0].normal, beside[1].normal);
-  seen.point_a =
-      across(rate(surface_point(beside[0], true), surface_point(beside[1], true)) - va);
+  seen.point_a = across(rate(surface_point(beside[0], true), surface_point(beside[1], true)) - va);
   seen.point_b =
       across(rate(surface_point(beside[0], false), surface_point(beside[1], false)) - vb);
   return true;
@@ -200,7 +198,8 @@ TEST(ContactCurvature, OfTwoEdgesThatCross) {
     Shape bar = solid(ShapeKind::box, {0.2, 0.2, 2}, margin);
     for (const double gap : {0.1, 0.001, -0.01}) {
       // Both on edge, along x and nearly along y.
-      const Vec4 lie = quaternion_product(quaternion_exp({0, M_PI / 2, 0}), quaternion_exp({0, 0, M_PI / 4}));
+      const Vec4 lie =
+          quaternion_product(quaternion_exp({0, M_PI / 2, 0}), quaternion_exp({0, 0, M_PI / 4}));
       MovingPair p(bar, bar);
       p.set_rotation(0, lie);
       p.set_rotation(1, quaternion_product(quaternion_exp({0.05, 0.02, 1.4}), lie));

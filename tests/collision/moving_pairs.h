@@ -115,8 +115,7 @@ inline MovingPair random_moving_pair(Random& random, ShapeKind a, ShapeKind b) {
   }
   p.set_position(0, aligned ? Vec3(0.2, 0.1, 2.5) : Vec3(2.5 * random.unit()));
   if (b == ShapeKind::half_space || b == ShapeKind::height_field) {
-    const Mat3 R =
-        place(p.model, p.state, 1).A * rotation_matrix(p.model.shapes[1].pose.rotation);
+    const Mat3 R = place(p.model, p.state, 1).A * rotation_matrix(p.model.shapes[1].pose.rotation);
     p.set_position(0, R * Vec3(0.3, 0.2, 2.5));
   }
   p.bring_together(random.uniform(-0.02, 0.05));

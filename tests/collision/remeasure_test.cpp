@@ -10,13 +10,13 @@ namespace {
 
 using namespace urto::testing;
 
-constexpr std::array first_kinds{ShapeKind::sphere, ShapeKind::box,       ShapeKind::capsule,
-                                 ShapeKind::cylinder, ShapeKind::cone,    ShapeKind::ellipsoid,
-                                 ShapeKind::hull,   ShapeKind::mesh};
-constexpr std::array second_kinds{ShapeKind::sphere,     ShapeKind::box,       ShapeKind::capsule,
-                                  ShapeKind::cylinder,   ShapeKind::cone,      ShapeKind::ellipsoid,
-                                  ShapeKind::hull,       ShapeKind::half_space, ShapeKind::mesh,
-                                  ShapeKind::height_field};
+constexpr std::array first_kinds{ShapeKind::sphere,   ShapeKind::box,  ShapeKind::capsule,
+                                 ShapeKind::cylinder, ShapeKind::cone, ShapeKind::ellipsoid,
+                                 ShapeKind::hull,     ShapeKind::mesh};
+constexpr std::array second_kinds{
+    ShapeKind::sphere, ShapeKind::box,         ShapeKind::capsule, ShapeKind::cylinder,
+    ShapeKind::cone,   ShapeKind::ellipsoid,   ShapeKind::hull,    ShapeKind::half_space,
+    ShapeKind::mesh,   ShapeKind::height_field};
 
 // How far a contact is from the nearest one of that name; infinite without one.
 double distance_to_twin(const Contact& c, const std::vector<Contact>& all) {
@@ -132,9 +132,8 @@ TEST(Remeasure, AFollowedGapChangesAsItsRowsSay) {
         finder.find(p.state, 0.1, 0, found);
         const Vector v = random_motion(random);
         for (const Contact& c : found) {
-          const double rate =
-              c.normal.dot(point_velocity(p, v, c.body_a, c.point) -
-                           point_velocity(p, v, c.body_b, c.point));
+          const double rate = c.normal.dot(point_velocity(p, v, c.body_a, c.point) -
+                                           point_velocity(p, v, c.body_b, c.point));
           for (const double time : {1e-3, 1e-4}) {
             Contact followed = c;
             finder.place_colliders(p.moved(v, time), 0);
@@ -157,7 +156,7 @@ TEST(Remeasure, AVertexThatLeavesItsFaceIsFollowedOverIt) {
   finder.find(p.state, 0.01, 0, contacts);
   ASSERT_EQ(contacts.size(), 4U);
   Vector v = Vector::Zero(12);
-  v[0] = 0.01;   // two corners pass the edge
+  v[0] = 0.01;  // two corners pass the edge
   v[2] = 0.002;
   v[3] = 0.003;  // while it turns
   const State there = p.moved(v, 1);

@@ -165,19 +165,19 @@ void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vect
   const FacesAlong faces = faces_along(a, b, manifold_.normal, triangles[1]);
   for (int k = 0; k < manifold_.count; ++k) {
     const ManifoldPoint& p = manifold_.points[k];
-    out.push_back({.shape_a = a.shape,
-                   .shape_b = b.shape,
-                   .body_a = sa.body,
-                   .body_b = sb.body,
-                   .point = p.point,
-                   .normal = manifold_.normal,
-                   .gap = p.gap,
-                   .material = pair_material(sa.material, sb.material),
-                   .id = contact_id(a.shape, b.shape, p.feature),
-                   .feature = p.feature,
-                   .triangle_a = triangles[0],
-                   .triangle_b = triangles[1]});
-    Contact& c = out.back();
+    Contact& c = out.emplace_back();
+    c.shape_a = a.shape;
+    c.shape_b = b.shape;
+    c.body_a = sa.body;
+    c.body_b = sb.body;
+    c.point = p.point;
+    c.normal = manifold_.normal;
+    c.gap = p.gap;
+    c.material = pair_material(sa.material, sb.material);
+    c.id = contact_id(a.shape, b.shape, p.feature);
+    c.feature = p.feature;
+    c.triangle_a = triangles[0];
+    c.triangle_b = triangles[1];
     set_anchor(a, b, normal_carrier(faces, c.feature), c);
     c.anchor.rim_sample = is_rim_sample(a, b, c.normal, c.feature);
   }
@@ -251,13 +251,38 @@ void ContactFinder::foresee(const State& state, const Collider& a, const Collide
   set_anchor(a, b, NormalCarrier::none, c);
 }
 
-// Sorted, and no two alike: those of one pair whose features fold to the same number move up.
-void ContactFinder::name_contacts(std::vector<Contact>& out) {
-  std::sort(out.begin(), out.end(), [](const Contact& p, const Contact& q) {
+// The broad phase gives pairs in order: mostly only the few contacts of a pair are left to sort.
+void ContactFinder::sort_listed(const std::vector<Contact>& all, std::size_t first,
+                                std::size_t last) {
+  const auto before = [&](const Listed& p, const Listed& q) {
     if (p.id != q.id) return p.id < q.id;
-    return std::lexicographical_compare(p.point.begin(), p.point.end(), q.point.begin(),
-                                        q.point.end());
-  });
+    const Vec3 &x = all[p.index].point, &y = all[q.index].point;
+    return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+  };
+  const auto at = [&](std::size_t k) { return order_.begin() + static_cast<std::ptrdiff_t>(k); };
+  for (std::size_t k = first, end = first; k < last; k = end) {
+    const std::uint64_t pair = order_[k].id >> feature_bits;
+    while (end < last && order_[end].id >> feature_bits == pair) ++end;
+    if (end - k > 1) std::sort(at(k), at(end), before);
+  }
+  if (!std::is_sorted(at(first), at(last), before)) std::sort(at(first), at(last), before);
+}
+
+// Sorted, and no two alike: those of one pair whose features fold to the same number move up.
+// Contacts of half-spaces come after the others, from `planes` on. Only ids are sorted, contacts
+// are large.
+void ContactFinder::name_contacts(std::size_t planes, std::vector<Contact>& out) {
+  order_.clear();
+  for (std::size_t k = 0; k < out.size(); ++k)
+    order_.push_back({out[k].id, static_cast<std::uint32_t>(k)});
+  sort_listed(out, 0, planes);
+  sort_listed(out, planes, out.size());
+  sorted_.clear();
+  for (std::size_t p = 0, q = planes; p < planes || q < out.size();) {
+    const bool take_p = q == out.size() || (p < planes && order_[p].id < order_[q].id);
+    sorted_.push_back(out[order_[take_p ? p++ : q++].index]);
+  }
+  std::swap(out, sorted_);
   for (std::size_t k = 1; k < out.size(); ++k) {
     if (out[k].id <= out[k - 1].id) out[k].id = out[k - 1].id + 1;
   }
@@ -275,6 +300,7 @@ void ContactFinder::find(const State& state, double envelope, double h, std::vec
     ++counts_.tested_pairs;
     touch(state, a, b, envelope, h, out);
   }
+  const std::size_t planes = out.size();
   for (const int p : planes_) {
     const Collider& plane = colliders_[p];
     const int ground = model_.shapes[plane.shape].body;
@@ -290,7 +316,7 @@ void ContactFinder::find(const State& state, double envelope, double h, std::vec
       against_plane(a, plane, reach, out);
     }
   }
-  name_contacts(out);
+  name_contacts(planes, out);
   counts_.contacts = static_cast<long>(out.size());
 }
 

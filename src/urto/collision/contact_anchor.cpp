@@ -8,10 +8,13 @@ namespace urto {
 namespace {
 
 constexpr double same_normal = 1 - 1e-13;  // cosine: 4e-7 rad, above what rounding leaves of a face
-constexpr double flat_tilt = 1e-6;         // [rad] as in convex.cpp: a disc that leans less lies flat
+constexpr double flat_tilt = 1e-6;  // [rad] as in convex.cpp: a disc that leans less lies flat
 
 bool has_face(const Collider& c, const Vec3& outward) {
   if (c.half_space || c.surface != nullptr) return false;
+  const CoreKind core = c.convex.core;
+  if (core == CoreKind::point || core == CoreKind::segment || core == CoreKind::ellipsoid)
+    return false;
   const Vec3 local = c.place.R.transpose() * outward;
   Vec3 face;
   return face_normal_near(c.convex, local, face) && face.dot(local) >= same_normal;
@@ -62,9 +65,11 @@ void set_anchor(const Collider& a, const Collider& b, NormalCarrier carrier, Con
   c.anchor.a = in_shape(a, c.point + half);
   c.anchor.b = in_shape(b, c.point - half);
   c.anchor.carrier = carrier;
-  c.anchor.normal = c.normal;
-  if (carrier == NormalCarrier::a) c.anchor.normal = a.place.R.transpose() * c.normal;
-  if (carrier == NormalCarrier::b) c.anchor.normal = b.place.R.transpose() * c.normal;
+  if (carrier == NormalCarrier::none) {
+    c.anchor.normal = c.normal;
+  } else {
+    c.anchor.normal = (carrier == NormalCarrier::a ? a : b).place.R.transpose() * c.normal;
+  }
 }
 
 void follow_anchor(const Collider& a, const Collider& b, Contact& c) {

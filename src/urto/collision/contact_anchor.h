@@ -19,8 +19,8 @@ struct ContactAnchor {
   Vec3 a = Vec3::Zero(), b = Vec3::Zero();
   Vec3 normal = Vec3::UnitZ();  ///< in the frame of the carrier's shape; in world axes without one
   NormalCarrier carrier = NormalCarrier::none;
-  bool foreseen = false;     ///< along a path: the points are apart sidewards too
-  bool rim_sample = false;   ///< one of several points of a rim, not the one that the normal picks
+  bool foreseen = false;    ///< along a path: the points are apart sidewards too
+  bool rim_sample = false;  ///< one of several points of a rim, not the one that the normal picks
 };
 
 /// Which solids have a flat face along the unit vector n (from B to A, world).
@@ -31,9 +31,9 @@ FacesAlong faces_along(const Collider& a, const Collider& b, const Vec3& n, int 
 /// Where both have one, the vertex of one moves over the face of the other; else B's, as by `find`.
 NormalCarrier normal_carrier(const FacesAlong& faces, std::uint32_t feature);
 
-/// Whether a contact names a point of a rim that is not its extreme point: all points of a disc that
-/// lies flat, and on one that leans those beside the lowest, which are there to carry moments. Rows see
-/// them as fixed in the body, and so must whoever measures their gap elsewhere.
+/// Whether a contact names a point of a rim that is not its extreme point: all points of a disc
+/// that lies flat, and on one that leans those beside the lowest, which are there to carry moments.
+/// Rows see them as fixed in the body, and so must whoever measures their gap elsewhere.
 bool is_rim_sample(const Collider& a, const Collider& b, const Vec3& n, std::uint32_t feature);
 
 /// From what `find` has written into the contact.

@@ -59,8 +59,8 @@ CorePart face_part() {
   return {CorePart::Kind::face};
 }
 
-// The core's part at the contact point, or the edge next to it. Triangles of a mesh are solids about
-// their own centres.
+// The core's part at the contact point, or the edge next to it. Triangles of a mesh are solids
+// about their own centres.
 CorePart part_here(const Side& s, bool want_edge) {
   if (s.collider.half_space) return face_part();
   const auto part = want_edge ? edge_near : part_at;
@@ -127,7 +127,8 @@ Convex met(const Side& s, Place& at) {
   return s.collider.surface->triangle(s.triangle);
 }
 
-// The normal of a point of a manifold without a face: that of the nearest points, wherever they are.
+// The normal of a point of a manifold without a face: that of the nearest points, wherever they
+// are.
 void set_nearest(Side a, Side b, const Contact& c, ContactCurvature& out) {
   Place at_a, at_b;
   const Convex solid_a = met(a, at_a), solid_b = met(b, at_b);
@@ -148,8 +149,8 @@ void set_nearest(Side a, Side b, const Contact& c, ContactCurvature& out) {
   out.to_nearest_b = nearest.b - surface_point(c, -1);
 }
 
-// A relation times the size, its two rows made orthonormal in (p / length, δm): any two rows that span the
-// same are the same relation, and now they are well scaled.
+// A relation times the size, its two rows made orthonormal in (p / length, δm): any two rows that
+// span the same are the same relation, and now they are well scaled.
 using Rows = Eigen::Matrix<double, 2, 4>;
 Rows scaled_rows(const SurfaceRelation& r, double length) {
   Rows rows;
@@ -165,8 +166,8 @@ Rows scaled_rows(const SurfaceRelation& r, double length) {
 
 // Directions t that are flat on both sides: there A's relation, δm·t = 0, gives way to p·t = 0.
 void hold_flat_directions(Rows& a, const Rows& b) {
-  const Mat2 S = a.leftCols<2>().transpose() * a.leftCols<2>() +
-                 b.leftCols<2>().transpose() * b.leftCols<2>();
+  const Mat2 S =
+      a.leftCols<2>().transpose() * a.leftCols<2>() + b.leftCols<2>().transpose() * b.leftCols<2>();
   const Eigen::SelfAdjointEigenSolver<Mat2> eigen(S);
   if (eigen.eigenvalues()[1] < flat * flat) {
     a << Mat2::Identity(), Mat2::Zero();
@@ -251,9 +252,8 @@ ContactCurvature contact_curvature(const ContactFinder& finder, const State& sta
   }
   const Side a = side_of(finder, state, c, true, out.frame);
   const Side b = side_of(finder, state, c, false, out.frame);
-  out.length = b.collider.half_space
-                   ? a.collider.convex.extent
-                   : std::min(a.collider.convex.extent, b.collider.convex.extent);
+  out.length = b.collider.half_space ? a.collider.convex.extent
+                                     : std::min(a.collider.convex.extent, b.collider.convex.extent);
   const FacesAlong faces = faces_along(a.collider, b.collider, c.normal, c.triangle_b);
   const std::uint32_t kind = c.feature >> 30;
   if (kind == 0) {

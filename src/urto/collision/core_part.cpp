@@ -18,9 +18,9 @@ CorePart straight_edge(const Vec3& direction) {
   return {Kind::edge, direction.normalized(), 0};
 }
 
-// A circle round z through x. As a point moves along it by p, its tangent turns by −u p/ρ, u radial; m stays
-// across the tangent, so m turns by (m·u) p/ρ along it. That holds for a rim and, by Meusnier's
-// theorem, for the circles of a cylinder or cone.
+// A circle round z through x. As a point moves along it by p, its tangent turns by −u p/ρ, u
+// radial; m stays across the tangent, so m turns by (m·u) p/ρ along it. That holds for a rim and,
+// by Meusnier's theorem, for the circles of a cylinder or cone.
 CorePart circle(Kind kind, const Vec3& x, const Vec3& m) {
   const double rho = std::hypot(x[0], x[1]);
   const Vec3 u(x[0] / rho, x[1] / rho, 0);

@@ -62,9 +62,9 @@ class MeshPhase {
   /// What `collide` gives, and after it all points that it chooses from, to find one again by its
   /// name; returns how many are chosen.
   int measure(const Convex& a, const Place& at_a, const MeshSurface& mesh, const Place& at_mesh,
-               double reach, std::vector<SurfacePointContact>& out);
+              double reach, std::vector<SurfacePointContact>& out);
   int measure(const MeshSurface& a, const Place& at_a, const MeshSurface& b, const Place& at_b,
-               double reach, std::vector<SurfacePointContact>& out);
+              double reach, std::vector<SurfacePointContact>& out);
 
  private:
   struct Found {

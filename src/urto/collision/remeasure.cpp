@@ -11,8 +11,8 @@ namespace {
 // A named point keeps its face: where the query now prefers a normal that leans more than this
 // (cosine) against the one carried along, it speaks of another contact.
 constexpr double same_contact = 0.9;
-// Nearest points of faces that have become parallel lie anywhere: those farther off than this part of
-// the size are not those that were found.
+// Nearest points of faces that have become parallel lie anywhere: those farther off than this part
+// of the size are not those that were found.
 constexpr double near_by = 0.1;
 constexpr double twin = 1e-4;  // of the size, and of a normal
 // On meshes, how much farther than the points followed to look, as a part of the size.
@@ -51,9 +51,10 @@ void ContactFinder::measure_nearest(const Collider& a, const Collider& b) {
   measured_.push_back({0.5 * (nearest.a + nearest.b), nearest.normal, nearest.gap, 0});
 }
 
-// Of the measured points with the contact's name the one that lies most as the contact followed does.
-// Several share a name only on meshes, one for each triangle. Neighbours measure the same point with
-// what iterations and clipping left over: of such twins the one counts that `find` would choose.
+// Of the measured points with the contact's name the one that lies most as the contact followed
+// does. Several share a name only on meshes, one for each triangle. Neighbours measure the same
+// point with what iterations and clipping left over: of such twins the one counts that `find` would
+// choose.
 void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) const {
   const double size = size_of(a, b);
   const bool keeps_face = c.feature != 0 || b.surface != nullptr;
@@ -64,8 +65,8 @@ void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) cons
       const SurfacePointContact& m = measured_[k];
       if (m.feature != c.feature) continue;
       if (keeps_face && m.normal.dot(c.normal) < same_contact) continue;
-      const double off = (m.point - c.point).squaredNorm() / (size * size) +
-                         (m.normal - c.normal).squaredNorm();
+      const double off =
+          (m.point - c.point).squaredNorm() / (size * size) + (m.normal - c.normal).squaredNorm();
       if (best != nullptr && off >= least) continue;
       best = &m;
       least = off;
