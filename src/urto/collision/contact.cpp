@@ -71,6 +71,7 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
   for (const auto& [a, b] : model.excluded) joined_.push_back(body_pair(a, b));
   std::sort(joined_.begin(), joined_.end());
   surfaces_.resize(model.meshes.size());
+  collider_of_.assign(model.shapes.size(), -1);
   for (int k = 0; k < static_cast<int>(model.shapes.size()); ++k) {
     if (model.shapes[k].collides) add_collider(k);
   }
@@ -92,6 +93,7 @@ ContactFinder::ContactFinder(const Model& model) : model_(model) {
 void ContactFinder::add_collider(int k) {
   const Shape& s = model_.shapes[k];
   Collider c{.shape = k};
+  collider_of_[k] = static_cast<int>(colliders_.size());
   if (s.kind == ShapeKind::half_space) {
     c.half_space = true;
     planes_.push_back(static_cast<int>(colliders_.size()));
@@ -156,19 +158,28 @@ void ContactFinder::near_pairs(double envelope, double h) {
   broad_.find(boxes_, resting_, pairs_);
 }
 
-void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out) {
+void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out,
+                                 const std::array<int, 2>& triangles) {
+  if (manifold_.count == 0) return;
   const Shape &sa = model_.shapes[a.shape], &sb = model_.shapes[b.shape];
+  const FacesAlong faces = faces_along(a, b, manifold_.normal, triangles[1]);
   for (int k = 0; k < manifold_.count; ++k) {
     const ManifoldPoint& p = manifold_.points[k];
-    out.push_back({.shape_a = a.shape,
-                   .shape_b = b.shape,
-                   .body_a = sa.body,
-                   .body_b = sb.body,
-                   .point = p.point,
-                   .normal = manifold_.normal,
-                   .gap = p.gap,
-                   .material = pair_material(sa.material, sb.material),
-                   .id = contact_id(a.shape, b.shape, p.feature)});
+    Contact& c = out.emplace_back();
+    c.shape_a = a.shape;
+    c.shape_b = b.shape;
+    c.body_a = sa.body;
+    c.body_b = sb.body;
+    c.point = p.point;
+    c.normal = manifold_.normal;
+    c.gap = p.gap;
+    c.material = pair_material(sa.material, sb.material);
+    c.id = contact_id(a.shape, b.shape, p.feature);
+    c.feature = p.feature;
+    c.triangle_a = triangles[0];
+    c.triangle_b = triangles[1];
+    set_anchor(a, b, normal_carrier(faces, c.feature), c);
+    c.anchor.rim_sample = is_rim_sample(a, b, c.normal, c.feature);
   }
 }
 
@@ -199,7 +210,7 @@ void ContactFinder::touch(const State& state, const Collider& a, const Collider&
       manifold_.count = 1;
       manifold_.normal = c.normal;
       manifold_.points[0] = {c.point, c.gap, c.feature};
-      add_manifold(a, b, out);
+      add_manifold(a, b, out, {c.triangle_a, c.triangle_b});
     }
     return;
   }
@@ -233,16 +244,45 @@ void ContactFinder::foresee(const State& state, const Collider& a, const Collide
   manifold_.points[0] = {0.5 * (impact->a + impact->b), impact->normal.dot(impact->a - impact->b),
                          0};
   add_manifold(a, b, out);
-  out.back().arm = 0.5 * (impact->a - impact->b);
+  // The normal is that of the impact: no body has it now.
+  Contact& c = out.back();
+  c.arm = 0.5 * (impact->a - impact->b);
+  c.anchor.foreseen = true;
+  set_anchor(a, b, NormalCarrier::none, c);
+}
+
+// The broad phase gives pairs in order: mostly only the few contacts of a pair are left to sort.
+void ContactFinder::sort_listed(const std::vector<Contact>& all, std::size_t first,
+                                std::size_t last) {
+  const auto before = [&](const Listed& p, const Listed& q) {
+    if (p.id != q.id) return p.id < q.id;
+    const Vec3 &x = all[p.index].point, &y = all[q.index].point;
+    return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+  };
+  const auto at = [&](std::size_t k) { return order_.begin() + static_cast<std::ptrdiff_t>(k); };
+  for (std::size_t k = first, end = first; k < last; k = end) {
+    const std::uint64_t pair = order_[k].id >> feature_bits;
+    while (end < last && order_[end].id >> feature_bits == pair) ++end;
+    if (end - k > 1) std::sort(at(k), at(end), before);
+  }
+  if (!std::is_sorted(at(first), at(last), before)) std::sort(at(first), at(last), before);
 }
 
 // Sorted, and no two alike: those of one pair whose features fold to the same number move up.
-void ContactFinder::name_contacts(std::vector<Contact>& out) {
-  std::sort(out.begin(), out.end(), [](const Contact& p, const Contact& q) {
-    if (p.id != q.id) return p.id < q.id;
-    return std::lexicographical_compare(p.point.begin(), p.point.end(), q.point.begin(),
-                                        q.point.end());
-  });
+// Contacts of half-spaces come after the others, from `planes` on. Only ids are sorted, contacts
+// are large.
+void ContactFinder::name_contacts(std::size_t planes, std::vector<Contact>& out) {
+  order_.clear();
+  for (std::size_t k = 0; k < out.size(); ++k)
+    order_.push_back({out[k].id, static_cast<std::uint32_t>(k)});
+  sort_listed(out, 0, planes);
+  sort_listed(out, planes, out.size());
+  sorted_.clear();
+  for (std::size_t p = 0, q = planes; p < planes || q < out.size();) {
+    const bool take_p = q == out.size() || (p < planes && order_[p].id < order_[q].id);
+    sorted_.push_back(out[order_[take_p ? p++ : q++].index]);
+  }
+  std::swap(out, sorted_);
   for (std::size_t k = 1; k < out.size(); ++k) {
     if (out[k].id <= out[k - 1].id) out[k].id = out[k - 1].id + 1;
   }
@@ -260,6 +300,7 @@ void ContactFinder::find(const State& state, double envelope, double h, std::vec
     ++counts_.tested_pairs;
     touch(state, a, b, envelope, h, out);
   }
+  const std::size_t planes = out.size();
   for (const int p : planes_) {
     const Collider& plane = colliders_[p];
     const int ground = model_.shapes[plane.shape].body;
@@ -275,7 +316,7 @@ void ContactFinder::find(const State& state, double envelope, double h, std::vec
       against_plane(a, plane, reach, out);
     }
   }
-  name_contacts(out);
+  name_contacts(planes, out);
   counts_.contacts = static_cast<long>(out.size());
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "urto/collision/broad_phase.h"
+#include "urto/collision/contact_anchor.h"
 #include "urto/collision/mesh_surface.h"
 #include "urto/collision/narrow_phase.h"
 #include "urto/model/model.h"
@@ -20,8 +21,15 @@ struct Contact {
   double gap = 0;               ///< [m] positive when apart
   int material = 0;             ///< into ContactFinder::materials()
   std::uint64_t id = 0;         ///< stable from step to step
-  /// From `point` to the point of A that will meet; that of B is at −arm. Zero but for contacts that are foreseen along a path.
+  /// From `point` to the point of A that meets; that of B is at −arm. Zero but for contacts that
+  /// are foreseen along a path, and those that `remeasure` follows along a normal that no face
+  /// carries.
   Vec3 arm = Vec3::Zero();
+  std::uint32_t feature = 0;  ///< what meets, by the names of manifold.h
+  int triangle_a = -1;        ///< of a mesh against a mesh
+  int triangle_b = -1;        ///< where B is a mesh
+  bool followed = false;      ///< `remeasure` did not find the feature: see there
+  ContactAnchor anchor = {};  ///< as it was found
 };
 
 /// How many pairs each phase saw in the last call.
@@ -53,12 +61,30 @@ class ContactFinder {
 
   /// All pairs closer than `envelope` plus what they can travel towards each other in `h` [s], sorted by id. Throws InputError for a pose that is not finite.
   void find(const State& state, double envelope, double h, std::vector<Contact>& out);
+  /// The same contacts at another state near by: gap, point, normal and arm, in place; all else
+  /// stays, `followed` and the triangles apart. The contacts are those of one call of `find`, in
+  /// its order.
+  ///
+  /// Measured, as `find` does, is what can be found again by its name: nearest points, vertices on
+  /// faces, lowest points of rims, edges that cross. Else a contact is followed, and says so: its
+  /// two points stay where they were found on the bodies, its normal turns with the face that had
+  /// it (of B, else of A; for a vertex of B of A first) or stays as it was, and gap = n·(a − b).
+  /// Always followed are contacts that were foreseen, and those points of a rim that only sample
+  /// it: their gap then changes as their rows say.
+  ///
+  /// The rows of a measured contact are the derivative of its gap where n is normal to what its
+  /// points slide on: nearest points, and points whose own feature is not left. Points of a manifold
+  /// that slide over a face which leans against n by φ are off by sin φ times their sliding.
+  void remeasure(const State& state, std::vector<Contact>& contacts);
   /// Mixed properties of the pairs that occur.
   const std::vector<Material>& materials() const { return materials_; }
   const CollisionCounts& counts() const { return counts_; }
-  /// Shapes that collide, placed where the last call of `find` or `place_colliders` saw them.
+  /// Shapes that collide, placed where the last call of `find`, `remeasure` or `place_colliders`
+  /// saw them.
   const std::vector<Collider>& colliders() const { return colliders_; }
   void place_colliders(const State& state, double h);
+  const Collider& collider(int shape) const { return colliders_[collider_of_[shape]]; }
+  const Model& model() const { return model_; }
   bool may_touch(int shape_a, int shape_b) const;
 
  private:
@@ -69,15 +95,21 @@ class ContactFinder {
              std::vector<Contact>& out);
   void against_plane(const Collider& a, const Collider& plane, double reach,
                      std::vector<Contact>& out);
-  void add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out);
+  void add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out,
+                    const std::array<int, 2>& triangles = {-1, -1});
   void foresee(const State& state, const Collider& a, const Collider& b, double envelope, double h,
                std::vector<Contact>& out);
-  static void name_contacts(std::vector<Contact>& out);
+  void sort_listed(const std::vector<Contact>& all, std::size_t first, std::size_t last);
+  void name_contacts(std::size_t planes, std::vector<Contact>& out);
+  void measure_pair(const Collider& a, const Collider& b, double reach);
+  void measure_nearest(const Collider& a, const Collider& b);
+  void match(const Collider& a, const Collider& b, Contact& c) const;
 
   const Model& model_;
   std::vector<std::unique_ptr<Polytope>> polytopes_ = {};
   std::vector<std::unique_ptr<MeshSurface>> surfaces_ = {};
   std::vector<Collider> colliders_ = {};
+  std::vector<int> collider_of_ = {};            ///< by shape, −1: does not collide
   std::vector<int> bounded_ = {}, planes_ = {};  ///< into colliders_
   std::vector<Aabb> boxes_ = {};                 ///< one a bounded collider
   std::vector<std::uint8_t> resting_ = {};       ///< the same: of fixed bodies
@@ -87,6 +119,15 @@ class ContactFinder {
   MeshPhase mesh_phase_ = {};
   Manifold manifold_ = {};
   std::vector<SurfacePointContact> on_mesh_ = {};
+  std::vector<ManifoldPoint> again_ = {};           ///< of a convex pair measured again
+  std::vector<SurfacePointContact> measured_ = {};  ///< of any pair measured again
+  std::size_t chosen_ = 0;  ///< the first of them: those that `find` would choose, on meshes
+  struct Listed {           ///< a contact by its id and where it stands
+    std::uint64_t id = 0;
+    std::uint32_t index = 0;
+  };
+  std::vector<Listed> order_ = {};
+  std::vector<Contact> sorted_ = {};
   CollisionCounts counts_ = {};
   std::vector<std::uint64_t> joined_ =
       {};  ///< sorted pairs of bodies that do not touch: joined or excluded

@@ -291,6 +291,16 @@ Candidate candidate_at(const Vec3& n, const Vec3& midway, double gap, std::uint3
   return {{frame.col(1).dot(midway), frame.col(2).dot(midway)}, n.dot(midway), gap, feature};
 }
 
+void all_points(const Vec3& n, const std::vector<Candidate>& candidates,
+                std::vector<ManifoldPoint>& out) {
+  out.clear();
+  const Mat3 frame = contact_frame(n);
+  for (const Candidate& c : candidates) {
+    const Vec3 x = frame.col(0) * c.height + frame.col(1) * c.x[0] + frame.col(2) * c.x[1];
+    out.push_back({x, c.gap, c.feature});
+  }
+}
+
 void choose_points(const Vec3& n, double tolerance, std::vector<Candidate>& all, Manifold& out) {
   out.normal = n;
   out.count = 0;

@@ -67,5 +67,8 @@ void choose_points(const Vec3& n, double tolerance,
 /// The candidate of a point x and its gap along n.
 ManifoldScratch::Candidate candidate_at(const Vec3& n, const Vec3& midway, double gap,
                                         std::uint32_t feature);
+/// All candidates as points.
+void all_points(const Vec3& n, const std::vector<ManifoldScratch::Candidate>& candidates,
+                std::vector<ManifoldPoint>& out);
 
 }  // namespace urto

@@ -32,6 +32,14 @@ bool in_triangle(const Vec3& weights, double slack) {
   return weights.minCoeff() >= -slack;
 }
 
+// Of a contact whose A is triangle s of a mesh: its corner by its number there, its edge by 3s + edge.
+std::uint32_t named_in_mesh(std::uint32_t feature, const std::array<int, 3>& corners, int s) {
+  if (feature >> 30 == 1) return vertex_of_a(corners[feature & 3U]);
+  if (feature >> 30 != 3) return feature;
+  const int edge = static_cast<int>(feature >> 15) & 3;
+  return edges_of_both(3 * s + edge, static_cast<int>(feature & 0x7fffU));
+}
+
 }  // namespace
 
 MeshSurface::MeshSurface(const TriangleMesh& mesh) : mesh_(&mesh) {
@@ -201,7 +209,7 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     const bool own = n == nearest.normal;
     if (own || in_triangle(weights_in(triangle, foot), 1e-6)) {
       const Vec3 midway = own ? 0.5 * (nearest.a + nearest.b) : 0.5 * (deepest + foot);
-      found_.push_back({{center + midway, n, gap, 0}});
+      found_.push_back({{center + midway, n, gap, 0, t}});
     } else {
       refused_ = true;
     }
@@ -216,7 +224,7 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     } else if (feature >> 30 == 3) {
       feature = edges_of_both(static_cast<int>(feature >> 15) & 0x7fff, 3 * t + local);
     }
-    found_.push_back({{center + p.point, n, p.gap, feature}});
+    found_.push_back({{center + p.point, n, p.gap, feature, t}});
   }
 }
 
@@ -252,9 +260,34 @@ void MeshPhase::reduce(double size, const Place& at_mesh, std::vector<SurfacePoi
   }
 }
 
+int MeshPhase::take_all(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out) {
+  out.clear();
+  reduce(size, at_mesh, out);
+  const int chosen = static_cast<int>(out.size());
+  for (const Found& f : found_) {
+    out.push_back(f.contact);
+    out.back().point = at_mesh.x + at_mesh.R * f.contact.point;
+    out.back().normal = at_mesh.R * f.contact.normal;
+  }
+  return chosen;
+}
+
 void MeshPhase::collide(const Convex& a, const Place& at_a, const MeshSurface& mesh,
                         const Place& at_mesh, double reach, std::vector<SurfacePointContact>& out) {
   out.clear();
+  gather(a, at_a, mesh, at_mesh, reach);
+  reduce(a.extent, at_mesh, out);
+}
+
+int MeshPhase::measure(const Convex& a, const Place& at_a, const MeshSurface& mesh,
+                       const Place& at_mesh, double reach, std::vector<SurfacePointContact>& out) {
+  gather(a, at_a, mesh, at_mesh, reach);
+  return take_all(a.extent, at_mesh, out);
+}
+
+// Into `found_`, in the mesh's axes.
+void MeshPhase::gather(const Convex& a, const Place& at_a, const MeshSurface& mesh,
+                       const Place& at_mesh, double reach) {
   const Place local{at_mesh.R.transpose() * (at_a.x - at_mesh.x), at_mesh.R.transpose() * at_a.R};
   triangles_.clear();
   mesh.tree().for_overlaps(inflated(bounds(a, local.R, local.x), reach),
@@ -268,7 +301,6 @@ void MeshPhase::collide(const Convex& a, const Place& at_a, const MeshSurface& m
     for (const int t : triangles_) against_triangle(a, local, mesh, t, reach, true);
   }
   if (found_.empty() && refused_) push_out(a, local, mesh);
-  reduce(a.extent, at_mesh, out);
 }
 
 // Where no normal of the surface fits, in jagged terrain: of the triangles that it cuts and whose front its origin is at, the face that lets it out by the shortest way, with the depth of the cut.
@@ -284,7 +316,7 @@ void MeshPhase::push_out(const Convex& a, const Place& in_mesh, const MeshSurfac
     const Closest nearest = closest(a, at_a, mesh.triangle(t), {});
     if (!(nearest.gap < 0)) continue;
     best = along_face;
-    found_.assign(1, {{center + 0.5 * (nearest.a + nearest.b), face, nearest.gap, 0}});
+    found_.assign(1, {{center + 0.5 * (nearest.a + nearest.b), face, nearest.gap, 0, t}});
   }
 }
 
@@ -306,18 +338,37 @@ void MeshPhase::collide_half_space(const MeshSurface& mesh, const Place& at, con
 void MeshPhase::collide(const MeshSurface& a, const Place& at_a, const MeshSurface& b,
                         const Place& at_b, double reach, std::vector<SurfacePointContact>& out) {
   out.clear();
+  gather(a, at_a, b, at_b, reach);
+  reduce(std::min(a.extent(), b.extent()), at_b, out);
+}
+
+int MeshPhase::measure(const MeshSurface& a, const Place& at_a, const MeshSurface& b,
+                       const Place& at_b, double reach, std::vector<SurfacePointContact>& out) {
+  gather(a, at_a, b, at_b, reach);
+  return take_all(std::min(a.extent(), b.extent()), at_b, out);
+}
+
+void MeshPhase::gather(const MeshSurface& a, const Place& at_a, const MeshSurface& b,
+                       const Place& at_b, double reach) {
   const Place local{at_b.R.transpose() * (at_a.x - at_b.x), at_b.R.transpose() * at_a.R};
   found_.clear();
   const int count = static_cast<int>(a.mesh().triangles.size());
   for (int s = 0; s < count; ++s) {
+    // A triangle is about its own centre.
     const Convex solid = a.triangle(s);
+    const Place at_solid{local.x + local.R * a.center(s), local.R};
     triangles_.clear();
-    b.tree().for_overlaps(inflated(bounds(solid, local.R, local.x), reach),
+    b.tree().for_overlaps(inflated(bounds(solid, at_solid.R, at_solid.x), reach),
                           [&](int t) { triangles_.push_back(t); });
     std::sort(triangles_.begin(), triangles_.end());
-    for (const int t : triangles_) against_triangle(solid, local, b, t, reach, false);
+    const std::size_t before = found_.size();
+    for (const int t : triangles_) against_triangle(solid, at_solid, b, t, reach, false);
+    for (std::size_t k = before; k < found_.size(); ++k) {
+      SurfacePointContact& c = found_[k].contact;
+      c.triangle_a = s;
+      c.feature = named_in_mesh(c.feature, a.mesh().triangles[s], s);
+    }
   }
-  reduce(std::min(a.extent(), b.extent()), at_b, out);
 }
 
 }  // namespace urto

@@ -43,6 +43,8 @@ struct SurfacePointContact {
        normal = Vec3::UnitZ();  ///< world; the normal from the mesh to the solid
   double gap = 0;
   std::uint32_t feature = 0;
+  int triangle_b = -1;  ///< of the mesh
+  int triangle_a = -1;  ///< of the solid, where that is a mesh too
 };
 
 /// Contacts of solids with meshes; keeps its buffers.
@@ -57,6 +59,12 @@ class MeshPhase {
   /// Two meshes: the triangles of the first as thin solids.
   void collide(const MeshSurface& a, const Place& at_a, const MeshSurface& b, const Place& at_b,
                double reach, std::vector<SurfacePointContact>& out);
+  /// What `collide` gives, and after it all points that it chooses from, to find one again by its
+  /// name; returns how many are chosen.
+  int measure(const Convex& a, const Place& at_a, const MeshSurface& mesh, const Place& at_mesh,
+              double reach, std::vector<SurfacePointContact>& out);
+  int measure(const MeshSurface& a, const Place& at_a, const MeshSurface& b, const Place& at_b,
+              double reach, std::vector<SurfacePointContact>& out);
 
  private:
   struct Found {
@@ -65,8 +73,13 @@ class MeshPhase {
   };
   void against_triangle(const Convex& a, const Place& in_mesh, const MeshSurface& mesh, int t,
                         double reach, bool lenient);
+  void gather(const Convex& a, const Place& at_a, const MeshSurface& mesh, const Place& at_mesh,
+              double reach);
+  void gather(const MeshSurface& a, const Place& at_a, const MeshSurface& b, const Place& at_b,
+              double reach);
   void push_out(const Convex& a, const Place& in_mesh, const MeshSurface& mesh);
   void reduce(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out);
+  int take_all(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out);
 
   NarrowPhase narrow_ = {};
   Manifold manifold_ = {};

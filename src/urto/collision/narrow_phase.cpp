@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "urto/collision/box_box.h"
 #include "urto/collision/closed_forms.h"
@@ -128,9 +129,10 @@ double NarrowPhase::find_candidates(const ConvexPair& pair, const Vec3& n, doubl
   return least;
 }
 
-// The manifold for a normal that is known. False if no point is as near as `nearest` says and that was not `certain`.
-bool NarrowPhase::manifold_along(const ConvexPair& pair, const Nearest& nearest, double reach,
-                                 bool certain, Manifold& out) {
+// Candidates for a normal that is known. False if no point is as near as `nearest` says and that was
+// not `certain`.
+bool NarrowPhase::candidates_along(const ConvexPair& pair, const Nearest& nearest, double reach,
+                                   bool certain) {
   const double size = pair.a.extent + pair.b.extent;
   const Vec3& n = nearest.normal;
   const double gap = nearest.distance - pair.a.radius - pair.b.radius;
@@ -139,8 +141,23 @@ bool NarrowPhase::manifold_along(const ConvexPair& pair, const Nearest& nearest,
     if (!certain) return false;
     scratch_.candidates.push_back(candidate_at(n, midway(pair, nearest), gap, 0));
   }
-  choose_points(n, 1e-9 * size, scratch_.candidates, out);
   return true;
+}
+
+// Candidates and their normal in A's frame; false if the solids are farther apart than `reach`.
+bool NarrowPhase::candidates_of(const ConvexPair& pair, double reach, Vec3& normal) {
+  const double core_reach = reach + pair.a.radius + pair.b.radius;
+  if (pair.a.core == CoreKind::box && pair.b.core == CoreKind::box) {
+    const Nearest axes = box_axes(pair, core_reach);
+    if (axes.distance > core_reach) return false;
+    normal = axes.normal;
+    if (candidates_along(pair, axes, reach, false)) return true;
+  }
+  Nearest nearest = nearest_of(pair);
+  if (nearest.distance > core_reach) return false;
+  snap_to_face(pair, nearest);
+  normal = nearest.normal;
+  return candidates_along(pair, nearest, reach, true);
 }
 
 void NarrowPhase::collide_along(const Convex& a, const Place& at_a, const Convex& b,
@@ -157,31 +174,46 @@ void NarrowPhase::collide(const Convex& a, const Place& at_a, const Convex& b, c
                           double reach, Manifold& out) {
   out.count = 0;
   const ConvexPair pair = pair_of(a, at_a, b, at_b);
-  const double core_reach = reach + a.radius + b.radius;
-  if (a.core == CoreKind::box && b.core == CoreKind::box) {
-    const Nearest axes = box_axes(pair, core_reach);
-    if (axes.distance > core_reach) return;
-    if (manifold_along(pair, axes, reach, false, out)) return to_world(at_a, out);
-  }
-  Nearest nearest = nearest_of(pair);
-  if (nearest.distance > core_reach) return;
-  snap_to_face(pair, nearest);
-  manifold_along(pair, nearest, reach, true, out);
+  Vec3 n;
+  if (!candidates_of(pair, reach, n)) return;
+  choose_points(n, 1e-9 * (a.extent + b.extent), scratch_.candidates, out);
   to_world(at_a, out);
 }
 
-void NarrowPhase::collide_half_space(const Convex& a, const Place& at_a, const Vec3& n,
-                                     double offset, double reach, Manifold& out) {
-  out.count = 0;
+void NarrowPhase::measure(const Convex& a, const Place& at_a, const Convex& b, const Place& at_b,
+                          Vec3& normal, std::vector<ManifoldPoint>& out) {
+  Vec3 n;
+  candidates_of(pair_of(a, at_a, b, at_b), std::numeric_limits<double>::infinity(), n);
+  all_points(n, scratch_.candidates, out);
+  normal = at_a.R * n;
+  for (ManifoldPoint& p : out) p.point = at_a.x + at_a.R * p.point;
+}
+
+// Into the candidates: the points of A that can be lowest, seen from its origin.
+void NarrowPhase::lowest(const Convex& a, const Place& at_a, const Vec3& n, double offset,
+                         double reach) {
   const Vec3 down = -(at_a.R.transpose() * n);
   scratch_.candidates.clear();
   const double base = n.dot(at_a.x) - offset - a.radius;
   lowest_candidates(a, down, [&](const Vec3& x, int name) {
     const double gap = base - down.dot(x);
     if (gap > reach) return;
-    const Vec3 lowest = at_a.R * x - a.radius * n;
-    scratch_.candidates.push_back(candidate_at(n, lowest - 0.5 * gap * n, gap, vertex_of_a(name)));
+    const Vec3 point = at_a.R * x - a.radius * n;
+    scratch_.candidates.push_back(candidate_at(n, point - 0.5 * gap * n, gap, vertex_of_a(name)));
   });
+}
+
+void NarrowPhase::measure_half_space(const Convex& a, const Place& at_a, const Vec3& n,
+                                     double offset, std::vector<ManifoldPoint>& out) {
+  lowest(a, at_a, n, offset, std::numeric_limits<double>::infinity());
+  all_points(n, scratch_.candidates, out);
+  for (ManifoldPoint& p : out) p.point += at_a.x;
+}
+
+void NarrowPhase::collide_half_space(const Convex& a, const Place& at_a, const Vec3& n,
+                                     double offset, double reach, Manifold& out) {
+  out.count = 0;
+  lowest(a, at_a, n, offset, reach);
   choose_points(n, 1e-9 * a.extent, scratch_.candidates, out);
   for (int k = 0; k < out.count; ++k) out.points[k].point += at_a.x;
 }

@@ -35,10 +35,18 @@ class NarrowPhase {
   void collide_half_space(const Convex& a, const Place& at_a, const Vec3& n, double offset,
                           double reach, Manifold& out);
 
+  /// All points that `collide` chooses from, however far apart: to find one again by its name.
+  void measure(const Convex& a, const Place& at_a, const Convex& b, const Place& at_b, Vec3& normal,
+               std::vector<ManifoldPoint>& out);
+  /// The same for `collide_half_space`.
+  void measure_half_space(const Convex& a, const Place& at_a, const Vec3& n, double offset,
+                          std::vector<ManifoldPoint>& out);
+
  private:
   double find_candidates(const ConvexPair& pair, const Vec3& n, double reach);
-  bool manifold_along(const ConvexPair& pair, const Nearest& nearest, double reach, bool certain,
-                      Manifold& out);
+  bool candidates_along(const ConvexPair& pair, const Nearest& nearest, double reach, bool certain);
+  bool candidates_of(const ConvexPair& pair, double reach, Vec3& normal);
+  void lowest(const Convex& a, const Place& at_a, const Vec3& n, double offset, double reach);
   ManifoldScratch scratch_ = {};
 };
 

@@ -1,0 +1,127 @@
+// Contacts that were found at one state, measured at another: the query of each pair once more, and
+// its points matched by name.
+#include <algorithm>
+#include <cmath>
+
+#include "urto/collision/contact.h"
+
+namespace urto {
+namespace {
+
+// A named point keeps its face: where the query now prefers a normal that leans more than this
+// (cosine) against the one carried along, it speaks of another contact.
+constexpr double same_contact = 0.9;
+// Nearest points of faces that have become parallel lie anywhere: those farther off than this part
+// of the size are not those that were found.
+constexpr double near_by = 0.1;
+constexpr double twin = 1e-4;  // of the size, and of a normal
+// On meshes, how much farther than the points followed to look, as a part of the size.
+constexpr double mesh_slack = 1e-3;
+
+double size_of(const Collider& a, const Collider& b) {
+  return b.half_space ? a.convex.extent : std::min(a.convex.extent, b.convex.extent);
+}
+
+}  // namespace
+
+// Into `measured_`: every point that `find` could choose for the pair, with its name.
+void ContactFinder::measure_pair(const Collider& a, const Collider& b, double reach) {
+  measured_.clear();
+  chosen_ = 0;
+  if (b.surface != nullptr) {
+    if (a.surface != nullptr) {
+      chosen_ = mesh_phase_.measure(*a.surface, a.place, *b.surface, b.place, reach, measured_);
+    } else {
+      chosen_ = mesh_phase_.measure(a.convex, a.place, *b.surface, b.place, reach, measured_);
+    }
+    return;
+  }
+  Vec3 n = b.place.R.col(2);
+  if (b.half_space) {
+    narrow_.measure_half_space(a.convex, a.place, n, n.dot(b.place.x), again_);
+  } else {
+    narrow_.measure(a.convex, a.place, b.convex, b.place, n, again_);
+  }
+  for (const ManifoldPoint& p : again_) measured_.push_back({p.point, n, p.gap, p.feature});
+}
+
+// Where faces have come to meet, the points chosen from do not name the nearest ones any more.
+void ContactFinder::measure_nearest(const Collider& a, const Collider& b) {
+  const Closest nearest = closest(a.convex, a.place, b.convex, b.place);
+  measured_.push_back({0.5 * (nearest.a + nearest.b), nearest.normal, nearest.gap, 0});
+}
+
+// Of the measured points with the contact's name the one that lies most as the contact followed
+// does. Several share a name only on meshes, one for each triangle. Neighbours measure the same
+// point with what iterations and clipping left over: of such twins the one counts that `find` would
+// choose.
+void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) const {
+  const double size = size_of(a, b);
+  const bool keeps_face = c.feature != 0 || b.surface != nullptr;
+  const auto nearest_of = [&](std::size_t first, std::size_t last) {
+    const SurfacePointContact* best = nullptr;
+    double least = 0;
+    for (std::size_t k = first; k < last; ++k) {
+      const SurfacePointContact& m = measured_[k];
+      if (m.feature != c.feature) continue;
+      if (keeps_face && m.normal.dot(c.normal) < same_contact) continue;
+      const double off =
+          (m.point - c.point).squaredNorm() / (size * size) + (m.normal - c.normal).squaredNorm();
+      if (best != nullptr && off >= least) continue;
+      best = &m;
+      least = off;
+    }
+    return best;
+  };
+  const SurfacePointContact* best = nearest_of(chosen_, measured_.size());
+  const SurfacePointContact* chosen = nearest_of(0, chosen_);
+  const bool twins = best != nullptr && chosen != nullptr &&
+                     (chosen->point - best->point).norm() < twin * size &&
+                     (chosen->normal - best->normal).norm() < twin;
+  if (twins) best = chosen;
+  if (best == nullptr || is_rim_sample(a, b, best->normal, c.feature)) return;
+  c.point = best->point;
+  c.normal = best->normal;
+  c.gap = best->gap;
+  c.arm = Vec3::Zero();
+  c.followed = false;
+  c.triangle_a = best->triangle_a;
+  c.triangle_b = best->triangle_b;
+}
+
+void ContactFinder::remeasure(const State& state, std::vector<Contact>& contacts) {
+  place_colliders(state, 0);
+  for (std::size_t first = 0, last = 0; first < contacts.size(); first = last) {
+    const int shape_a = contacts[first].shape_a, shape_b = contacts[first].shape_b;
+    const Collider &a = collider(shape_a), &b = collider(shape_b);
+    bool measure = false, nearest = false;
+    double reach = 0;
+    for (last = first; last < contacts.size(); ++last) {
+      Contact& c = contacts[last];
+      if (c.shape_a != shape_a || c.shape_b != shape_b) break;
+      follow_anchor(a, b, c);
+      if (a.surface != nullptr && b.half_space) {
+        c.followed = false;  // a vertex over a plane: no query knows better
+        continue;
+      }
+      if (is_always_followed(c.anchor)) continue;
+      measure = true;
+      nearest = nearest || c.feature == 0;
+      reach = std::max(reach, 1.01 * (std::abs(c.gap) + 2 * c.arm.norm()));
+    }
+    if (!measure) continue;
+    measure_pair(a, b, reach + mesh_slack * size_of(a, b));
+    const auto is_nearest = [](const SurfacePointContact& m) { return m.feature == 0; };
+    if (nearest && a.surface == nullptr && b.surface == nullptr && !b.half_space &&
+        std::none_of(measured_.begin(), measured_.end(), is_nearest)) {
+      measure_nearest(a, b);
+      const double off = (measured_.back().point - contacts[first].point).norm();
+      if (off > near_by * size_of(a, b)) measured_.pop_back();
+    }
+    for (std::size_t k = first; k < last; ++k) {
+      if (!is_always_followed(contacts[k].anchor)) match(a, b, contacts[k]);
+    }
+  }
+}
+
+}  // namespace urto
