@@ -53,11 +53,14 @@ void mix(std::uint64_t& hash, std::uint64_t value) {
 }  // namespace
 
 DviStepper::DviStepper(System& system, const SimulationOptions& options)
-    : system_(system), options_(options) {
-  solver_options_.solve = options.solver;
-  solver_options_.solve.friction = options.stepper.friction;
-  solver_options_.solve.threads = options.threads;
+    : system_(system),
+      options_(options),
+      solver_(make_solver(options.solver.solver)),
+      solver_options_(options.solver) {
+  solver_options_.friction = options.stepper.friction;
+  solver_options_.threads = options.threads;
   solver_options_.islands = options.islands;
+  solver_options_.settle = false;
 }
 
 // Sets, right-hand side and compliance of one block. Soft rows: E = 1/(h(hk + c)), b = k/(hk + c) g (recipe 000 §2.17).
@@ -135,7 +138,7 @@ void DviStepper::limit_rebounds(StepReport& report) {
           std::min(r.plain, rows_.g_t[first] + r.share * law.restitution * r.approach);
     }
     if (!gains || round == rounds) break;
-    solver_.solve(problem_, solver_options_, v_, lambda_, report.solve);
+    solver_->solve(problem_, solver_options_, v_, lambda_, report.solve);
   }
   for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
 }
@@ -339,7 +342,7 @@ void DviStepper::step(State& state, double h, StepMemory& memory, StepReport& re
   report.timings.assemble = seconds_since(clock);
 
   resize(v_, system_.nv());
-  solver_.solve(problem_, solver_options_, v_, lambda_, report.solve);
+  solver_->solve(problem_, solver_options_, v_, lambda_, report.solve);
   resize(work_, system_.nv());
   limit_rebounds(report);
   report.timings.solve = seconds_since(clock);
@@ -383,7 +386,7 @@ void DviStepper::solve_equalities(const State& state, const Vector& a, bool velo
   Vector lambda = Vector::Zero(held_.rows());
   resize(x, system_.nv());
   StepSolveReport ignored;
-  projection_solver_.solve(projection_, solver_options_, x, lambda, ignored);
+  projection_solver_->solve(projection_, solver_options_, x, lambda, ignored);
 }
 
 double DviStepper::project_positions(State& state, double tolerance, int max_rounds) {

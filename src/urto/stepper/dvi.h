@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "urto/linalg/block_factor.h"
@@ -55,8 +56,8 @@ class DviStepper final : public Stepper {
   ForceTangents tangents_;
   BlockFactor definite_;
   std::vector<double> compliance_ = {};  ///< per row
-  StepSolver solver_;
-  StepSolverOptions solver_options_;
+  std::unique_ptr<Solver> solver_;
+  SolveOptions solver_options_;
   Certifier certifier_;
   State probe_;
   double stabilisation_step_ = 0;
@@ -76,7 +77,7 @@ class DviStepper final : public Stepper {
   // Projections have their own rows and factor: their pattern differs from the step's.
   Interactions held_;
   StepProblem projection_;
-  StepSolver projection_solver_;
+  std::unique_ptr<Solver> projection_solver_ = make_solver("auto");
 };
 
 }  // namespace urto
