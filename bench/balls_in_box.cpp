@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "csv.h"
+#include "urto/linalg/blas_threads.h"
 #include "urto/solver/solver.h"
 
 namespace {
@@ -56,6 +57,7 @@ std::string measure(const Row& row, int steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  urto::use_one_blas_thread();
   CLI::App app("Iterations of the interior point against the number of balls in the box");
   int steps = 50, largest = 1190;
   std::string csv, only;

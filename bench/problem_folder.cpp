@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "csv.h"
+#include "urto/linalg/blas_threads.h"
 #include "urto/problem/problem_file.h"
 #include "urto/solver/solver.h"
 
@@ -303,6 +304,7 @@ int run(const Settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  urto::use_one_blas_thread();
   Settings settings;
   CLI::App app{"Solvers on a folder of friction problems, with exact friction"};
   app.add_option("inputs", settings.inputs, "problem files, or folders of them")

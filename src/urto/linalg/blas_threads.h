@@ -1,9 +1,12 @@
-// One thread inside BLAS: ours are outside, and the order of its sums must not depend on the machine (design, section 3).
+// One thread inside BLAS. With several, the order of its sums depends on the machine, and so do the
+// last bits of a large factorisation (design, section 3); and they compete with the solvers' own.
 #pragma once
 
 namespace urto {
 
-/// To be called before the first factorisation by a library that uses BLAS.
+/// For programs, to be called once at the start: it is a setting of the whole process, so the library
+/// itself never makes it. The `urto` command does. Does nothing where BLAS is not OpenBLAS; another
+/// one must be told in its own way (MKL_NUM_THREADS, BLIS_NUM_THREADS).
 void use_one_blas_thread();
 
 }  // namespace urto

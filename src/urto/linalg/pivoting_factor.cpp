@@ -6,8 +6,6 @@
 #include <dmumps_c.h>
 #include <mutex>
 #include <vector>
-
-#include "urto/linalg/blas_threads.h"
 #endif
 
 namespace urto {
@@ -25,6 +23,8 @@ constexpr double null_pivot = 1e-15;
 
 enum Job { begin = -1, end = -2, analysis = 1, factorization = 2, substitution = 3 };
 
+// MUMPS keeps state in variables of Fortran modules, whichever instance works: two calls at the same
+// time, even on two matrices, disturb each other. So threads take turns here, and only here.
 std::mutex& lock() {
   static std::mutex mutex;
   return mutex;
@@ -48,7 +48,6 @@ struct PivotingFactor::Impl {
 };
 
 PivotingFactor::PivotingFactor(Symmetry symmetry) : impl_(std::make_unique<Impl>()) {
-  use_one_blas_thread();
   const std::lock_guard guard(lock());
   DMUMPS_STRUC_C& data = impl_->data;
   data.comm_fortran = world_communicator;

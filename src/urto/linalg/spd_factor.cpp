@@ -3,8 +3,6 @@
 #include <Eigen/SparseCholesky>
 #ifdef URTO_HAVE_CHOLMOD
 #include <Eigen/CholmodSupport>
-
-#include "urto/linalg/blas_threads.h"
 #endif
 
 namespace urto {
@@ -34,7 +32,6 @@ void SpdFactor::analyze(const SparseMatrix& lower) {
 #ifdef URTO_HAVE_CHOLMOD
   impl_->large = lower.rows() >= 300;
   if (impl_->large) {
-    use_one_blas_thread();
     // A matrix that is not positive definite is our caller's news, not stderr's.
     impl_->cholmod.cholmod().print = 0;
     impl_->cholmod.cholmod().quick_return_if_not_posdef = 1;

@@ -1,50 +1,42 @@
-// An island of contacts as a linear system, for a guess of who sticks, slips and parts: the way out of slow sweeps where little changes from step to step (a stack, an arch, a pile at rest).
+// An island of contacts as a linear system, for a guess of who sticks, slips and parts: the way out
+// of slow sweeps where little changes from step to step (a stack, an arch, a pile at rest).
 //
-// Sticking contacts and joints are equalities, sliding ones an equality along the normal with the tangential force as it is, parted ones nothing. The system is that of a mechanism (BlockLdlt) and is
-// corrected from the last multipliers, so forces of redundant contacts stay near those. What the result says of each contact is the next guess. No proof of convergence: the caller measures the
-// residual and goes on otherwise if it does not get small.
+// Sticking contacts and joints are equalities, sliding ones an equality along the normal with the
+// tangential force as it is, parted ones nothing; a bounded row is an equality inside its bounds and
+// a constant force at them. The system is that of a mechanism (linalg/saddle_ldlt.h) and is corrected
+// from the last multipliers, so forces of redundant contacts stay near those. What the result says of
+// each contact is the next guess. No proof of convergence: the caller measures the residual and goes
+// on otherwise if it does not get small.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "urto/linalg/block_ldlt.h"
-#include "urto/solver/solver.h"
+#include "urto/linalg/saddle_ldlt.h"
+#include "urto/solver/row_access.h"
 
 namespace urto {
 
 class ActiveSet {
  public:
-  enum class Role : std::uint8_t { held, sliding, apart };
-
-  /// The island's nodes (blocks of H, which is block-diagonal here), its row blocks, the node of every dof, and a step ρ for every row block.
-  struct Island {
-    std::span<const int> nodes, blocks, node_of_dof;
-    std::span<const double> rho, compliance;
-    const BlockMatrix* H = nullptr;
-  };
-
-  /// Roles by what λ − ρu is projected to. False if a law here is not one of stick, slip and part.
-  bool guess(const StepProblem& p, const Island& island, Friction friction, const Vector& x,
-             const Vector& lambda);
-  /// Solves for the guess, well below `tolerance` (relative); x and λ are changed. False if the factorisation fails.
-  bool solve(const StepProblem& p, const Island& island, double tolerance, Vector& x,
-             Vector& lambda);
+  /// Roles by what λ − ρu is projected to. False if a law here is not one of those above.
+  bool guess(const RowAccess& rows, Friction friction);
+  /// Solves for the guess, well below `tolerance` (relative); x and λ of `rows` are changed.
+  /// `island`: the nodes, couplings and places of the rows. False if the factorisation fails.
+  bool solve(RowAccess& rows, const SaddleLdlt::System& island, double tolerance);
 
  private:
-  void analyse(const StepProblem& p, const Island& island);
-  void fill(const StepProblem& p, const Island& island);
-  double residual(const StepProblem& p, const Island& island, const Vector& x,
-                  const Vector& lambda);
+  enum class Role : std::uint8_t { held, sliding, apart };
 
-  std::vector<Role> role_ = {};       ///< one a row block of the island
-  std::vector<int> row_blocks_ = {};  ///< places in the island's list that have rows here
-  std::vector<int> node_index_ = {};  ///< of a node in the factor, −1 outside
-  std::vector<int> sizes_ = {}, sign_ = {}, pattern_ = {}, last_pattern_ = {};
-  std::vector<std::pair<int, int>> edges_ = {};
-  BlockLdlt factor_;
-  Vector rhs_;
+  bool role_of(const ConvexSet& set, Friction friction, const double* force, const double* u,
+               double rho, Role& role, double& bound) const;
+  void release(RowAccess& rows);
+  void enter_cones(RowAccess& rows) const;
+
+  std::vector<Role> role_ = {};     ///< per row block of the island
+  std::vector<double> bound_ = {};  ///< per row block: the force of one that is apart
+  std::vector<int> blocks_ = {}, heights_ = {};  ///< of the system
+  SaddleLdlt saddle_;
 };
 
 }  // namespace urto

@@ -80,7 +80,8 @@ Colouring colour(Delassus& W) {
 }  // namespace
 
 void coloured_sor(Run& run) {
-  ProjectedRelaxation relaxation(run);
+  ProjectedRelaxation relaxation;
+  relaxation.begin(run);
   const Colouring colouring = colour(run.W);
   const int threads = run.options.threads;
   Vector u(run.W.rows());
@@ -91,7 +92,7 @@ void coloured_sor(Run& run) {
       if (thread == 0) {
         run.iterations = iteration;
         if (run.monitor.is_due(iteration)) {
-          relaxation.velocities(run.lambda, u);
+          relaxation.velocities(u);
           stop = run.monitor.observe(iteration, run.lambda, u);
         }
       }
@@ -102,7 +103,7 @@ void coloured_sor(Run& run) {
         const int count = colouring.colour_start[c + 1] - first;
         const int begin = first + count * thread / threads;
         const int end = first + count * (thread + 1) / threads;
-        for (int k = begin; k < end; ++k) relaxation.relax(colouring.order[k], run.lambda);
+        for (int k = begin; k < end; ++k) relaxation.relax(colouring.order[k]);
         sync.arrive_and_wait();
       }
     }

@@ -7,35 +7,48 @@
 #include "urto/solver/row_access.h"
 
 namespace urto {
+namespace {
 
-void jacobi(Run& run) {
-  Delassus& W = run.W;
-  const SetProduct& K = W.K();
-  const BlockStep step(W);
-  const bool exact = run.options.friction == Friction::exact;
-  const double sharpness = run.options.sharpness;
-  Vector u(W.rows());
-  Vector skew = Vector::Zero(W.rows());
-  for (int iteration = 0;; ++iteration) {
-    W.apply(run.lambda, u);
-    u += W.q();
-    if (!W.is_symmetric()) {
-      W.apply_skew(run.lambda, skew);
-      u += skew;
-    }
-    run.iterations = iteration;
-    if (run.monitor.is_due(iteration) && run.monitor.observe(iteration, run.lambda, u)) return;
-    std::array<double, max_block> trial{};
-    for (int i = 0; i < W.blocks(); ++i) {
-      const ConvexSet& set = K.sets[i];
-      double* lambda = run.lambda.data() + K.start[i];
-      double* v = u.data() + K.start[i];
-      if (exact) v[0] += de_saxce(set, v);
-      step.descend(i, run.options.jacobi_relaxation, lambda, v, trial.data());
-      project(set, trial.data(), trial.data());
-      for (int k = 0; k < set.dim; ++k) lambda[k] += sharpness * (trial[k] - lambda[k]);
+class Jacobi final : public Method {
+ public:
+  void solve(Run& run) override {
+    for (int iteration = 0;; ++iteration) {
+      run.W.apply(run.lambda, u_);
+      u_ += run.W.q();
+      if (!run.W.is_symmetric()) {
+        run.W.apply_skew(run.lambda, skew_);
+        u_ += skew_;
+      }
+      run.iterations = iteration;
+      if (run.monitor.is_due(iteration) && run.monitor.observe(iteration, run.lambda, u_)) return;
+      relax(run);
     }
   }
+
+ private:
+  void relax(Run& run) {
+    const SetProduct& K = run.W.K();
+    const bool exact = run.options.friction == Friction::exact;
+    std::array<double, max_block> trial{};
+    for (int i = 0; i < run.W.blocks(); ++i) {
+      const ConvexSet& set = K.sets[i];
+      double* lambda = run.lambda.data() + K.start[i];
+      double* v = u_.data() + K.start[i];
+      if (exact) v[0] += de_saxce(set, v);
+      descend(run.W.row_blocks(), set, i, run.options.jacobi_relaxation, lambda, v, trial.data());
+      project(set, trial.data(), trial.data());
+      for (int k = 0; k < set.dim; ++k)
+        lambda[k] += run.options.sharpness * (trial[k] - lambda[k]);
+    }
+  }
+
+  Vector u_, skew_;
+};
+
+}  // namespace
+
+std::unique_ptr<Method> make_jacobi() {
+  return std::make_unique<Jacobi>();
 }
 
 }  // namespace urto

@@ -15,30 +15,28 @@ namespace {
 // z = P⁻¹ r with P = blockdiag(H) (its diagonal where H is sparse) and the blocks W_ii.
 class Preconditioner {
  public:
-  explicit Preconditioner(const Delassus& W) : W_(W), step_(W) {
+  explicit Preconditioner(const Delassus& W) : W_(W) {
     const StepProblem& p = W.problem();
     if (!W.has_mass()) return;
-    if (const BlockMatrix* blocks = block_diagonal_mass(p)) {
-      inverse_ = inverse(*blocks);
-    } else {
-      inverse_diagonal_ = mass_diagonal(p).cwiseInverse();
-    }
+    if (W.inverse_mass().blocks() == 0) inverse_diagonal_ = mass_diagonal(p).cwiseInverse();
   }
 
   void apply_rows(const double* r, double* z) const {
     const SetProduct& K = W_.K();
     for (int i = 0; i < K.blocks(); ++i) {
-      step_.descend(i, -1.0, zeros_.data(), r + K.start[i], z + K.start[i]);
+      descend(W_.row_blocks(), K.sets[i], i, -1.0, zeros_.data(), r + K.start[i],
+              z + K.start[i]);
     }
   }
 
   void apply(const Vector& r, Vector& z) const {
     const int n = W_.has_mass() ? W_.problem().dofs() : 0;
     z.resize(r.size());
-    if (inverse_.blocks() > 0) {
-      for (int k = 0; k < inverse_.blocks(); ++k) {
-        z.segment(inverse_.start[k], inverse_.size(k)).noalias() =
-            inverse_.block(k).lazyProduct(r.segment(inverse_.start[k], inverse_.size(k)));
+    const BlockMatrix& mass = W_.inverse_mass();
+    if (mass.blocks() > 0) {
+      for (int k = 0; k < mass.blocks(); ++k) {
+        z.segment(mass.start[k], mass.size(k)).noalias() =
+            mass.block(k).lazyProduct(r.segment(mass.start[k], mass.size(k)));
       }
     } else if (n > 0) {
       z.head(n) = inverse_diagonal_.cwiseProduct(r.head(n));
@@ -48,8 +46,6 @@ class Preconditioner {
 
  private:
   const Delassus& W_;
-  BlockStep step_;
-  BlockMatrix inverse_;
   Vector inverse_diagonal_;
   std::array<double, max_block> zeros_{};
 };

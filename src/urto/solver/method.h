@@ -1,5 +1,14 @@
-// What the solvers of this folder share: the call they implement, the loop for exact friction, and the registry entries.
+// What a method gets and gives, and how a program adds one of its own:
+//
+//     void richardson(urto::Run& run) { … }                                   // improves run.lambda
+//     urto::register_solver({"richardson", "projected Richardson", can}, urto::stateless(richardson));
+//
+// From then on `solvers()` lists it, and scenes, `solve` and `make_solver` take it by name
+// (docs/extending-solver.md). The methods of this folder stand in the same registry.
 #pragma once
+
+#include <functional>
+#include <memory>
 
 #include "urto/solver/delassus.h"
 #include "urto/solver/monitor.h"
@@ -12,8 +21,8 @@ struct Run {
   Delassus& W;
   const SolveOptions& options;
   Monitor& monitor;
-  Vector lambda;  ///< in: the start, inside K; out: the result
-  Vector x = {};  ///< out: set by methods that find x themselves; else it is recovered from λ
+  Vector& lambda;  ///< in: the start, inside K; out: the result
+  Vector& x;       ///< empty; set by methods that find x themselves; else it is recovered from λ
   int iterations = 0;
   int outer_iterations = 0;
   int factorizations = 0;
@@ -23,7 +32,24 @@ struct Run {
       {};  ///< filled by ipm if the history is recorded
 };
 
-using Method = void (*)(Run& run);
+/// A method with what it keeps between solves. An object serves one thread at a time.
+class Method {
+ public:
+  Method() = default;
+  virtual ~Method() = default;
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+
+  virtual void solve(Run& run) = 0;
+};
+using MethodFactory = std::function<std::unique_ptr<Method>()>;
+
+/// For methods that keep nothing.
+MethodFactory stateless(void (*function)(Run&));
+
+/// Adds a solver by name; what it says it cannot do is refused before it is called. Throws
+/// InputError if the name is taken or empty. Not while another thread solves or reads `solvers()`.
+void register_solver(const SolverInfo& info, MethodFactory make);
 
 /// A convex problem min ½ λᵀW λ + qᵀλ over K, with its own q: what gradient-type methods solve.
 struct ConvexTask {
@@ -42,13 +68,13 @@ using ConvexMethod = void (*)(ConvexTask& task);
 void solve_with_lagged_terms(Run& run, ConvexMethod method);
 
 // The registered methods, one file each.
-void jacobi(Run& run);
-void sor(Run& run);
-void symmetric_sor(Run& run);
+std::unique_ptr<Method> make_jacobi();
+std::unique_ptr<Method> make_sor();
+std::unique_ptr<Method> make_symmetric_sor();
+std::unique_ptr<Method> make_nsgs_projection();
+std::unique_ptr<Method> make_nsgs_quartic();
+std::unique_ptr<Method> make_nsgs_alart_curnier();
 void coloured_sor(Run& run);
-void nsgs_projection(Run& run);
-void nsgs_quartic(Run& run);
-void nsgs_alart_curnier(Run& run);
 void spg(Run& run);
 void apgd(Run& run);
 void admm(Run& run);

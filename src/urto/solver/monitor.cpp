@@ -1,7 +1,8 @@
 #include "urto/solver/monitor.h"
 
-#include <array>
 #include <cmath>
+
+#include "urto/solver/natural_map.h"
 
 namespace urto {
 namespace {
@@ -21,26 +22,15 @@ constexpr double extra_effort = 0.15;
 constexpr double settled = 2;
 constexpr double exact_solution = 1e-3;  // residual, in tolerances, below which nothing is asked
 
-// λ − Π(λ − ρ û) for one block.
-double natural_map_squared(const ConvexSet& set, const double* lambda, const double* u,
-                           double de_saxce_term, double rho) {
-  std::array<double, max_block> z{};
-  std::array<double, max_block> p{};
-  z[0] = lambda[0] - rho * (u[0] + de_saxce_term);
-  for (int k = 1; k < set.dim; ++k) z[k] = lambda[k] - rho * u[k];
-  project(set, z.data(), p.data());
-  double sum = 0;
-  bool inside = true;
-  for (int k = 0; k < set.dim; ++k) inside = inside && p[k] == z[k];
-  for (int k = 0; k < set.dim; ++k) {
-    // Inside the set the map is ρ û itself; the subtraction would lose it beside a large λ.
-    const double e = inside ? rho * (u[k] + (k == 0 ? de_saxce_term : 0)) : lambda[k] - p[k];
-    sum += e * e;
-  }
-  return sum;
-}
-
 }  // namespace
+
+void MotionEstimate::forget() {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  growth_ = 1.2;
+  iteration_ = -1;
+  rate_ = 0;
+  move_ = estimate_ = distance_ = infinite;
+}
 
 void MotionEstimate::record(int iteration, const Vector& u) {
   constexpr double slow =
@@ -62,47 +52,41 @@ void MotionEstimate::record(int iteration, const Vector& u) {
   iteration_ = iteration;
 }
 
-Monitor::Monitor(const Delassus& W, const SolveOptions& options, Friction law,
-                 Clock::time_point start)
-    : W_(W),
-      options_(options),
-      law_(law),
-      start_(start),
-      tolerance_(target * options.tolerance),
-      enough_(close_enough_exact * options.tolerance),
-      unique_motion_(law == Friction::convex || !W.K().has_friction()) {
-  if (unique_motion_) enough_ = close_enough_convex * options.tolerance;
-  double sum = 0;
-  double energy = 0;
-  for (int i = 0; i < W.blocks(); ++i) {
-    const double squared = W.q().segment(W.K().start[i], W.K().sets[i].dim).squaredNorm();
-    sum += squared;
-    energy += W.scale(i) * squared;
-  }
-  norm_q_ = sum > 0 ? std::sqrt(sum) : 1;
-  energy_q_ = energy > 0 ? std::sqrt(energy) : 1;
-  best_ = Vector::Zero(W.rows());
+void Monitor::begin(const Delassus& W, const SolveOptions& options, Friction law,
+                    Clock::time_point start) {
+  W_ = &W;
+  options_ = &options;
+  law_ = law;
+  start_ = start;
+  unique_motion_ = options.settle && (law == Friction::convex || !W.K().has_friction());
+  tolerance_ = target * options.tolerance;
+  enough_ = (unique_motion_ ? close_enough_convex : close_enough_exact) * options.tolerance;
+  forget_best();
+  last_residual_ = std::numeric_limits<double>::infinity();
+  offset_ = 0;
+  status_ = Status::iteration_limit;
+  motion_.forget();
+  history_.clear();
+  FreeMotion free;
+  for (int i = 0; i < W.blocks(); ++i)
+    free.add(W.q().data() + W.K().start[i], W.K().sets[i].dim, W.scale(i));
+  norm_q_ = free.norm();
+  energy_q_ = free.energy();
+  if (best_.size() != W.rows()) best_.resize(W.rows());
+  best_.setZero();
   if (options.record_history) history_.reserve(1024);
 }
 
 double Monitor::residual(const Vector& lambda, const Vector& u) const {
-  double sum = 0;
-  double energy = 0;
-  for (int i = 0; i < W_.blocks(); ++i) {
-    const ConvexSet& set = W_.K().sets[i];
-    const double* l = lambda.data() + W_.K().start[i];
-    const double* v = u.data() + W_.K().start[i];
-    const double term = law_ == Friction::exact ? de_saxce(set, v) : 0;
-    sum += natural_map_squared(set, l, v, term, 1);
-    energy += natural_map_squared(set, l, v, term, W_.scale(i)) / W_.scale(i);
-  }
-  const double plain = std::sqrt(sum) / norm_q_;
-  const double scaled = std::sqrt(energy) / energy_q_;
-  return std::isnan(plain) || std::isnan(scaled) ? NAN : std::max(plain, scaled);
+  const SetProduct& K = W_->K();
+  NaturalMap map;
+  for (int i = 0; i < W_->blocks(); ++i)
+    map.add(K.sets[i], law_, lambda.data() + K.start[i], u.data() + K.start[i], W_->scale(i));
+  return map.residual(norm_q_, energy_q_);
 }
 
 bool Monitor::out_of_time() const {
-  return seconds() > options_.time_limit;
+  return seconds() > options_->time_limit;
 }
 
 double Monitor::seconds() const {
@@ -112,7 +96,7 @@ double Monitor::seconds() const {
 bool Monitor::observe(int iteration, const Vector& lambda, const Vector& u) {
   const double r = residual(lambda, u);
   last_residual_ = r;
-  if (options_.record_history) history_.push_back({offset_ + iteration, seconds(), r});
+  if (options_->record_history) history_.push_back({offset_ + iteration, seconds(), r});
   if (std::isnan(r)) {
     status_ = Status::failed;
     return true;
@@ -135,7 +119,7 @@ bool Monitor::observe(int iteration, const Vector& lambda, const Vector& u) {
 }
 
 bool Monitor::stop_requested(int iteration) {
-  if (options_.on_progress && !options_.on_progress(offset_ + iteration, last_residual_)) {
+  if (options_->on_progress && !options_->on_progress(offset_ + iteration, last_residual_)) {
     status_ = Status::interrupted;
     return true;
   }
@@ -146,8 +130,8 @@ bool Monitor::stop_requested(int iteration) {
 
 bool Monitor::good_enough(int iteration, double residual, const Vector& u) const {
   if (unique_motion_) {
-    return residual <= exact_solution * options_.tolerance ||
-           (residual <= enough_ && motion_.distance(u) <= settled * options_.tolerance * norm_q_);
+    return residual <= exact_solution * options_->tolerance ||
+           (residual <= enough_ && motion_.distance(u) <= settled * options_->tolerance * norm_q_);
   }
   return residual <= tolerance_ || (met_at_ >= 0 && iteration > (1 + extra_effort) * met_at_ + 5);
 }
@@ -157,7 +141,7 @@ bool Monitor::limit_reached(int iteration) {
     status_ = Status::time_limit;
     return true;
   }
-  if (offset_ + iteration >= options_.max_iterations) {
+  if (offset_ + iteration >= options_->max_iterations) {
     status_ = Status::iteration_limit;
     return true;
   }

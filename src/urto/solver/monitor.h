@@ -15,6 +15,7 @@ namespace urto {
 class MotionEstimate {
  public:
   void use_every_iteration() { growth_ = 1; }
+  void forget();
   void record(int iteration, const Vector& u);
   /// Infinite until four velocities are recorded; not less than the move since the last of them.
   double distance(const Vector& u) const { return std::max(distance_, (u - u_).norm()); }
@@ -33,8 +34,15 @@ class Monitor {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `law` is the friction law to measure: a convex solver inside the De Saxcé loop is measured against its own, convex, problem.
-  Monitor(const Delassus& W, const SolveOptions& options, Friction law, Clock::time_point start);
+  Monitor() = default;
+  /// `law` is the friction law to measure: a convex solver inside the De Saxcé loop is measured
+  /// against its own, convex, problem.
+  Monitor(const Delassus& W, const SolveOptions& options, Friction law, Clock::time_point start) {
+    begin(W, options, law, start);
+  }
+  /// The same, in the storage that is there. W and the options are read until the next `begin`.
+  void begin(const Delassus& W, const SolveOptions& options, Friction law,
+             Clock::time_point start);
 
   /// Measures the iterate and decides: true when the solver has to stop. u = W λ + q must hold.
   bool observe(int iteration, const Vector& lambda, const Vector& u);
@@ -45,7 +53,7 @@ class Monitor {
   bool stop_requested(int iteration);
   /// When to measure: every iteration at first, then every few, so that the test costs little against cheap sweeps.
   bool is_due(int iteration) const {
-    return iteration <= 10 || iteration % 5 == 0 || offset_ + iteration >= options_.max_iterations;
+    return iteration <= 10 || iteration % 5 == 0 || offset_ + iteration >= options_->max_iterations;
   }
 
   /// Also stop when the residual is below this (an inner solve need not be better than its outer loop).
@@ -81,13 +89,13 @@ class Monitor {
  private:
   bool good_enough(int iteration, double residual, const Vector& u) const;
 
-  const Delassus& W_;
-  const SolveOptions& options_;
-  Friction law_;
-  Clock::time_point start_;
-  double tolerance_, enough_;
-  int met_at_ = -1;  ///< iteration at which `enough_` was met
-  bool unique_motion_;
+  const Delassus* W_ = nullptr;
+  const SolveOptions* options_ = nullptr;
+  Friction law_ = Friction::exact;
+  Clock::time_point start_ = {};
+  double tolerance_ = 0, enough_ = 0;
+  int met_at_ = -1;             ///< iteration at which `enough_` was met
+  bool unique_motion_ = false;  ///< which must have settled, too
   MotionEstimate motion_;
   double norm_q_ = 0, energy_q_ = 0;
   double best_residual_ = std::numeric_limits<double>::infinity();

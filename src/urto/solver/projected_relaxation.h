@@ -12,23 +12,24 @@ namespace urto {
 
 class ProjectedRelaxation {
  public:
-  explicit ProjectedRelaxation(Run& run)
-      : K_(run.W.K()),
-        step_(run.W),
-        rows_(run.W, run.lambda),
-        exact_(run.options.friction == Friction::exact),
-        omega_(run.options.relaxation),
-        sharpness_(run.options.sharpness) {}
+  void begin(Run& run) {
+    rows_.set(run.W, x_, run.lambda);
+    rows_.refresh();
+    exact_ = run.options.friction == Friction::exact;
+    omega_ = run.options.relaxation;
+    sharpness_ = run.options.sharpness;
+  }
 
   /// Safe at the same time for blocks that share no body (no entry of W).
-  void relax(int i, Vector& all) {
-    const ConvexSet& set = K_.sets[i];
+  void relax(int i) {
+    const SetProduct& K = rows_.view().problem->K;
+    const ConvexSet& set = K.sets[i];
     std::array<double, max_block> u{};
     std::array<double, max_block> change{};
-    double* lambda = all.data() + K_.start[i];
-    rows_.velocity(i, all, u.data());
+    double* lambda = rows_.lambda().data() + K.start[i];
+    rows_.velocity(i, u.data());
     if (exact_) u[0] += de_saxce(set, u.data());
-    step_.descend(i, omega_, lambda, u.data(), change.data());
+    descend(*rows_.view().rows, set, i, omega_, lambda, u.data(), change.data());
     project(set, change.data(), change.data());
     for (int k = 0; k < set.dim; ++k) {
       change[k] = sharpness_ * (change[k] - lambda[k]);
@@ -37,14 +38,13 @@ class ProjectedRelaxation {
     rows_.changed(i, change.data());
   }
 
-  void velocities(const Vector& lambda, Vector& u) { rows_.velocities(lambda, u); }
+  void velocities(Vector& u) { rows_.velocities(u); }
 
  private:
-  const SetProduct& K_;
-  BlockStep step_;
   RowAccess rows_;
-  bool exact_;
-  double omega_, sharpness_;
+  Vector x_;
+  bool exact_ = true;
+  double omega_ = 1, sharpness_ = 1;
 };
 
 }  // namespace urto

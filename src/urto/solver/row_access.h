@@ -1,86 +1,99 @@
-// Gauss–Seidel's view of u = W λ + q: the velocity of one block at the current multipliers, and the news that a block changed.
-// Factored problems carry x = H⁻¹(a + Jᵀλ) along, so that a block costs its own entries of J only; others use rows of W.
+// The velocity of one row block at the current multipliers, and the news that a block changed: what
+// every method that goes from block to block needs of u = W λ + q. On all row blocks of a problem
+// or on those of an island; λ and x are the caller's, in place.
+//
+//   factored   H and E block-diagonal: x = H⁻¹(a + Jᵀλ) is carried along, and a block costs its
+//              own entries of J only
+//   coupled    x = H⁻¹(a + Jᵀλ) through a factor of H, at each refresh: to measure, not to sweep
+//   by rows    W itself, row block by row block
 #pragma once
 
-#include <algorithm>
+#include <span>
 
+#include "urto/linalg/saddle_ldlt.h"
 #include "urto/solver/delassus.h"
+#include "urto/solver/row_blocks.h"
 
 namespace urto {
 
+/// Some row blocks of a step problem, and where what is known of them stands.
+struct RowView {
+  const StepProblem* problem = nullptr;
+  const RowBlocks* rows = nullptr;
+  const SparseMatrix* E = nullptr;   ///< symmetric part
+  std::span<const int> blocks = {};  ///< in the order of the sweep
+  std::span<const int> nodes = {};   ///< the bodies that these blocks move …
+  const BlockMatrix* inverse_mass = nullptr;  ///< … and H⁻¹, if H is block-diagonal
+  const SaddleLdlt* mass = nullptr;           ///< coupled: a factor of H on the nodes
+  std::span<const int> node_of_dof = {}, place = {};  ///< coupled: as in SaddleLdlt::System
+  const BlockRows* W = nullptr;  ///< by rows: row block p is that of blocks[p], on the columns of λ
+  const Delassus* skewed = nullptr;  ///< has a skew part of W (files only), or null
+};
+
 class RowAccess {
  public:
-  RowAccess(Delassus& W, const Vector& lambda)
-      : operator_(W), factored_(W.is_factored()), E_(W.compliance()), skewed_(!W.is_symmetric()) {
-    if (!factored_) W_ = &W.matrix();
-    refresh(lambda);
+  /// x is written where there is a mass.
+  void set(const RowView& view, Vector& x, Vector& lambda) {
+    view_ = view;
+    x_ = &x;
+    lambda_ = &lambda;
   }
+  /// All of a problem.
+  void set(Delassus& W, Vector& x, Vector& lambda);
 
-  /// Recomputes x from λ: incremental updates collect rounding.
-  void refresh(const Vector& lambda) {
-    if (factored_) operator_.recover(lambda, x_);
-    if (skewed_) operator_.apply_skew(lambda, skew_);
-  }
+  const RowView& view() const { return view_; }
+  int size() const { return static_cast<int>(view_.blocks.size()); }
+  int block(int p) const { return view_.blocks[p]; }
+  Vector& x() { return *x_; }
+  Vector& lambda() { return *lambda_; }
+  const Vector& lambda() const { return *lambda_; }
 
-  /// u_i = (W λ + q)_i. A skew part of W (files only) is taken from the last `refresh`.
-  void velocity(int i, const Vector& lambda, double* u) const {
-    const SetProduct& K = operator_.K();
-    const int first = K.start[i];
-    const int d = K.sets[i].dim;
-    if (factored_) {
-      const Vector& b = operator_.problem().b;
-      for (int k = 0; k < d; ++k) u[k] = b[first + k];
-      multiply_add_block(operator_.jacobian(), i, x_.data(), u);
-      if (E_.nonZeros() > 0) {
-        for (int k = 0; k < d; ++k) {
-          for (SparseMatrix::InnerIterator it(E_, first + k); it; ++it)
-            u[k] += it.value() * lambda[it.row()];
-        }
-      }
+  /// Recomputes x, and the skew part of W λ, from λ: incremental updates collect rounding. By rows
+  /// x is not needed and left alone.
+  void refresh();
+  /// x = H⁻¹(a + Jᵀλ) on the nodes, also by rows if H is given.
+  void recover();
+
+  /// u = (W λ + q) of blocks[p]. A skew part of W is taken from the last `refresh`.
+  void velocity(int p, double* u) const {
+    const StepProblem& problem = *view_.problem;
+    const int i = view_.blocks[p];
+    const int first = problem.K.start[i];
+    const int d = problem.K.sets[i].dim;
+    if (view_.W == nullptr) {
+      for (int k = 0; k < d; ++k) u[k] = problem.b[first + k];
+      if (view_.E->nonZeros() > 0) add_compliance(first, d, u);
+      multiply_add_block(problem.J, i, x_->data(), u);
     } else {
-      for (int k = 0; k < d; ++k) u[k] = operator_.q()[first + k];
-      multiply_add_block(*W_, i, lambda.data(), u);
+      for (int k = 0; k < d; ++k) u[k] = view_.rows->q[first + k];
+      multiply_add_block(*view_.W, p, lambda_->data(), u);
     }
-    if (skewed_) {
+    if (view_.skewed != nullptr) {
       for (int k = 0; k < d; ++k) u[k] += skew_[first + k];
     }
   }
 
-  /// λ_i has grown by `delta`.
-  void changed(int i, const double* delta) {
-    if (factored_)
-      transpose_multiply_add_block(operator_.jacobian_times_inverse_mass(), i, delta, x_.data());
-  }
+  /// λ of blocks[p] has grown by `delta`.
+  void changed(int p, const double* delta);
 
-  /// All of u at the current λ, after a refresh.
-  void velocities(const Vector& lambda, Vector& u) {
-    refresh(lambda);
-    u.resize(lambda.size());
-    for (int i = 0; i < operator_.blocks(); ++i)
-      velocity(i, lambda, u.data() + operator_.K().start[i]);
-  }
+  /// All velocities, by the rows of the problem, after a refresh.
+  void velocities(Vector& u);
 
  private:
-  Delassus& operator_;
-  bool factored_;
-  const SparseMatrix& E_;
-  bool skewed_;
-  const BlockRows* W_ = nullptr;
-  Vector x_, skew_;
+  void add_compliance(int first, int rows, double* u) const;
+  void recover_coupled();
+
+  RowView view_;
+  Vector* x_ = nullptr;
+  Vector* lambda_ = nullptr;
+  Vector skew_, work_;
+  std::vector<int> all_ = {};  ///< 0, 1, 2, …
 };
 
-/// Steps of the projected fixed point, block by block: 1/W_kk for separable sets, W_ii⁻¹ for joints, and one number
-/// d/tr(W_ii) for cones, whose Euclidean projection allows no other (recipe 000 §2.8).
-class BlockStep {
- public:
-  explicit BlockStep(const Delassus& W);
-  /// out = λ_i − ω·step·u_i
-  void descend(int i, double omega, const double* lambda, const double* u, double* out) const;
-
- private:
-  const SetProduct& K_;
-  std::vector<int> start_;
-  std::vector<double> values_;
-};
+/// Steps of the projected fixed point, block by block: 1/W_kk for separable sets, W_ii⁻¹ for joints,
+/// and one number d/tr(W_ii) for cones, whose Euclidean projection allows no other
+/// (recipe 000 §2.8). out = λ_i − ω·step·u_i.
+void descend(const RowBlocks& rows, const ConvexSet& set, int i, double omega,
+             const double* lambda, const double* u, double* out);
 
 }  // namespace urto

@@ -1,14 +1,23 @@
-// Solving a step problem: options in, solution and certificate out, one function for every solver.
+// Solving a step problem: options in, solution and certificate out, one call for every solver.
 //
 //     const Solution s = solve(problem, {.solver = "nsgs", .tolerance = 1e-8});
 //     if (s.status != Status::converged) …   // s.certificate says how far it is off, s.message why
 //
-// A tolerance means the same for every solver: `Certificate::residual() ≤ tolerance`. Where the problem is convex, hence the velocity unique, a
-// method also goes on until its velocity has settled to within a few tolerances of ‖q‖, so that solvers agree on the motion (monitor.h).
+// Whoever solves one problem after another keeps a solver, and with it all that was allocated and
+// analysed:
+//
+//     const std::unique_ptr<Solver> solver = make_solver("auto");
+//     solver->solve(problem, options, x, lambda, report);   // λ in: a warm start
+//
+// A tolerance means the same for every solver: `Certificate::residual() ≤ tolerance`. Where the
+// problem is convex, hence the velocity unique, a method also goes on until its velocity has settled
+// to within a few tolerances of ‖q‖, so that solvers agree on the motion (monitor.h).
 #pragma once
 
 #include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,16 +53,22 @@ struct Capabilities {
   bool threads = false;
 };
 
-class SymbolicStore;
-
 struct SolveOptions {
-  std::string solver = "auto";
+  std::string solver = "auto";  ///< of `solve(problem, options)`; a Solver has its own name
   double tolerance = 1e-8;  ///< on Certificate::residual(), dimensionless
   int max_iterations =
       10000;  ///< sweeps, gradient steps or Newton steps, whatever the solver counts
   double time_limit = std::numeric_limits<double>::infinity();  ///< [s] wall time for one problem
   Friction friction = Friction::exact;
+  /// Threads work on islands, and inside `sor-colour`. The answer has the same bits for any number.
   int threads = 1;
+  /// Bodies that touch or are joined are solved apart from the others, and islands of joints only by
+  /// one factorisation whatever the solver's name (islands.h). Not set: `auto` does, a named solver
+  /// gets the problem as it is.
+  std::optional<bool> islands = {};
+  /// Where the motion is unique, it must have settled as well as the certificate hold. A run asks
+  /// for the certificate only: the next step's warm start goes on where this one ends.
+  bool settle = true;
   bool record_history = false;
   /// Called now and then with (iteration, residual); false stops the solve with the best iterate so
   /// far.
@@ -66,9 +81,6 @@ struct SolveOptions {
       1.0;  ///< λ_r in (0, 1]: 1 takes the projected value, less averages with the old one
 
   InteriorPointOptions interior_point = {};
-
-  /// Where orderings and symbolic factors of sparse matrices are kept from one solve to the next (symbolic_store.h), the caller's; null: for this solve only.
-  SymbolicStore* symbolic_store = nullptr;
 };
 
 struct HistoryEntry {
@@ -97,19 +109,66 @@ struct Solution {
   std::vector<InteriorPointRecord> interior_point_log;  ///< with `record_history`, of ipm
 };
 
+/// What a Solver did for one problem, over all of its islands.
+struct StepSolveReport {
+  int islands = 0;             ///< with at least one row
+  int largest_island = 0;      ///< rows
+  int sweeps = 0;              ///< of the island that needed most
+  int guessed = 0;             ///< islands that a guess of the active set solved
+  int handed_on = 0;           ///< islands given to another method than sweeps and block factors
+  int iterations = 0;          ///< of those, summed
+  int outer_iterations = 0;    ///< likewise
+  int factorizations = 0;      ///< likewise
+  LinearCounters linear = {};  ///< of those that the interior point solved
+  Status status = Status::converged;
+  std::string message = {};  ///< why, when the status is not `converged`; warnings otherwise
+  std::string solver = {};   ///< the methods of the last island that was handed on
+  Timings timings = {};
+  std::vector<HistoryEntry> history = {};                     ///< of the largest island
+  std::vector<InteriorPointRecord> interior_point_log = {};  ///< likewise
+};
+
 struct SolverInfo {
   std::string_view name;
   std::string_view summary;  ///< one line
   Capabilities can;
 };
 
-/// Every registered solver, in the order of the documentation.
+/// Every registered solver, in the order of the documentation; a program's own ones come last
+/// (`register_solver`, method.h).
 std::span<const SolverInfo> solvers();
 
-/// Solves from `warm_start` (multipliers; zero when null). Throws InputError if the solver is
-/// unknown, cannot treat this problem or an option is out of range. Never throws for a problem that
-/// is merely hard: the status says so. The problem must be valid: `validate` it first if it comes
-/// from outside.
+/// A solver that keeps its workspace, threads included, between solves: what a time stepper holds.
+/// For one problem at a time.
+class Solver {
+ public:
+  /// Throws InputError with the names for a name that is none.
+  explicit Solver(std::string_view name);
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  const SolverInfo& info() const;
+
+  /// λ in: a warm start (one that is not a number counts as zero); out: x and λ of the solution, or
+  /// of the best that was found. The status is that of the methods' own measurements: `certify` the
+  /// whole (certificate.h), as `solve` below does. Throws InputError if the solver cannot treat this
+  /// problem or an option is out of range, never for a problem that is merely hard: the status says
+  /// so. The problem must be valid: `validate` it first if it comes from outside.
+  void solve(const StepProblem& problem, const SolveOptions& options, Vector& x, Vector& lambda,
+             StepSolveReport& report);
+  /// The same with a certificate, from `warm_start` (multipliers; zero when null).
+  Solution solve(const StepProblem& problem, const SolveOptions& options = {},
+                 const Vector* warm_start = nullptr);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+std::unique_ptr<Solver> make_solver(std::string_view name);
+
+/// Solves one problem with the solver that the options name.
 Solution solve(const StepProblem& problem, const SolveOptions& options = {},
                const Vector* warm_start = nullptr);
 

@@ -6,28 +6,37 @@
 namespace urto {
 namespace {
 
-void sweep(Run& run, bool symmetric) {
-  const int blocks = run.W.blocks();
-  ProjectedRelaxation relaxation(run);
-  Vector u(run.W.rows());
-  for (int iteration = 0;; ++iteration) {
-    run.iterations = iteration;
-    if (run.monitor.is_due(iteration)) {
-      relaxation.velocities(run.lambda, u);
-      if (run.monitor.observe(iteration, run.lambda, u)) return;
+class Sor final : public Method {
+ public:
+  explicit Sor(bool symmetric) : symmetric_(symmetric) {}
+
+  void solve(Run& run) override {
+    const int blocks = run.W.blocks();
+    relaxation_.begin(run);
+    for (int iteration = 0;; ++iteration) {
+      run.iterations = iteration;
+      if (run.monitor.is_due(iteration)) {
+        relaxation_.velocities(u_);
+        if (run.monitor.observe(iteration, run.lambda, u_)) return;
+      }
+      for (int i = 0; i < blocks; ++i) relaxation_.relax(i);
+      for (int i = blocks - 1; symmetric_ && i >= 0; --i) relaxation_.relax(i);
     }
-    for (int i = 0; i < blocks; ++i) relaxation.relax(i, run.lambda);
-    for (int i = blocks - 1; symmetric && i >= 0; --i) relaxation.relax(i, run.lambda);
   }
-}
+
+ private:
+  bool symmetric_;
+  ProjectedRelaxation relaxation_;
+  Vector u_;
+};
 
 }  // namespace
 
-void sor(Run& run) {
-  sweep(run, false);
+std::unique_ptr<Method> make_sor() {
+  return std::make_unique<Sor>(false);
 }
-void symmetric_sor(Run& run) {
-  sweep(run, true);
+std::unique_ptr<Method> make_symmetric_sor() {
+  return std::make_unique<Sor>(true);
 }
 
 }  // namespace urto

@@ -32,11 +32,14 @@ void mix(std::uint64_t& hash, std::uint64_t value) {
 }  // namespace
 
 ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& wanted)
-    : system(mechanics), options(wanted) {
-  solver_options_.solve = options.solver;
-  solver_options_.solve.friction = options.stepper.friction;
-  solver_options_.solve.threads = options.threads;
+    : system(mechanics),
+      options(wanted),
+      solver_(make_solver(wanted.solver.solver)),
+      solver_options_(wanted.solver) {
+  solver_options_.friction = options.stepper.friction;
+  solver_options_.threads = options.threads;
   solver_options_.islands = options.islands;
+  solver_options_.settle = false;
 }
 
 void ImpulseKernel::begin_rows(double h) {
@@ -82,7 +85,7 @@ void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
   problem.J = rows.J;
   recall(memory, rows, h_, impulses);
   if (v_after.size() != system.nv()) v_after.resize(system.nv());
-  solver_.solve(problem, solver_options_, v_after, impulses, report.solve);
+  solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
   limit_rebounds(report);
 }
 
@@ -120,7 +123,7 @@ void ImpulseKernel::limit_rebounds(StepReport& report) {
     bool again = false;
     for (Rebound& r : rebound_rows_) again = bisect(r, round, rounds) || again;
     if (!again || round == rounds) break;
-    solver_.solve(problem, solver_options_, v_after, impulses, report.solve);
+    solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
   }
   for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
 }

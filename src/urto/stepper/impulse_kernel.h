@@ -58,8 +58,8 @@ class ImpulseKernel {
   void audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy);
 
   double h_ = 0;
-  StepSolver solver_;
-  StepSolverOptions solver_options_;
+  std::unique_ptr<Solver> solver_;
+  SolveOptions solver_options_;
   Certifier certifier_;
   State probe_;
   Vector mean_;

@@ -38,7 +38,7 @@ void JointProjection::solve(const State& state, bool velocities, Vector& x) {
   set_compliance(p, compliance_);
   lambda_.setZero(rows_.rows());
   if (x.size() != system_.nv()) x.resize(system_.nv());
-  solver_.solve(p, {}, x, lambda_, report_);
+  solver_->solve(p, options_, x, lambda_, report_);
 }
 
 double JointProjection::project_positions(State& state, double tolerance, int max_rounds) {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "urto/mechanics/system.h"
-#include "urto/solver/step_solver.h"
+#include "urto/solver/solver.h"
 
 namespace urto {
 
@@ -24,7 +24,8 @@ class JointProjection {
   SystemAccess system_;
   Interactions rows_;
   StepProblem problem_;
-  StepSolver solver_;
+  std::unique_ptr<Solver> solver_ = make_solver("auto");
+  SolveOptions options_ = {.islands = true, .settle = false};
   StepSolveReport report_;
   std::vector<double> compliance_ = {};
   Vector delta_, lambda_;

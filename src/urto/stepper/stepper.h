@@ -11,7 +11,7 @@
 #include "urto/math/named_arrays.h"
 #include "urto/mechanics/system.h"
 #include "urto/problem/certificate.h"
-#include "urto/solver/step_solver.h"
+#include "urto/solver/solver.h"
 #include "urto/stepper/options.h"
 
 namespace urto {

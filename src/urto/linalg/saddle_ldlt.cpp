@@ -1,0 +1,237 @@
+#include "urto/linalg/saddle_ldlt.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace urto {
+namespace {
+
+constexpr std::size_t most_factors = 16;
+constexpr long most_values = 2'000'000;  // of all factors but the one in use
+
+// One row block of a step problem has at most six rows (max_block); joints are split into such.
+constexpr int most_rows = 12;
+
+}  // namespace
+
+// Sizes and edges of the graph: nodes first, then row blocks; edges of J, then those of H.
+void SaddleLdlt::describe() {
+  const auto& [H, J, nodes, couplings, blocks, heights, node_of_dof, place, compliance] = system_;
+  sizes_.clear();
+  edges_.clear();
+  for (const int k : nodes) sizes_.push_back(H->size(k));
+  for (int r = 0; r < static_cast<int>(blocks.size()); ++r) {
+    const int node = static_cast<int>(sizes_.size());
+    sizes_.push_back(height(r));
+    for (int e = J->entry_start[blocks[r]]; e < J->entry_start[blocks[r] + 1]; ++e)
+      edges_.emplace_back(node, place[node_of_dof[J->entries[e].column]]);
+  }
+  for (const int c : couplings)
+    edges_.emplace_back(place[H->couplings[c].row], place[H->couplings[c].column]);
+  pattern_.clear();
+  pattern_.push_back(static_cast<int>(nodes.size()));
+  pattern_.push_back(static_cast<int>(sizes_.size()));
+  pattern_.insert(pattern_.end(), sizes_.begin(), sizes_.end());
+  for (const auto& [a, b] : edges_) {
+    pattern_.push_back(a);
+    pattern_.push_back(b);
+  }
+}
+
+void SaddleLdlt::set(const System& system) {
+  system_ = system;
+  describe();
+  const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                  [&](const auto& f) { return f->pattern == pattern_; });
+  if (found != kept_.end()) {
+    std::rotate(kept_.begin(), found, std::next(found));
+  } else {
+    long values = 0;
+    std::size_t fit = 0;
+    while (fit < kept_.size() && fit + 1 < most_factors) {
+      values += kept_[fit]->ldlt.factor_size();
+      if (values > most_values) break;
+      ++fit;
+    }
+    kept_.resize(fit);
+    kept_.insert(kept_.begin(), std::make_unique<Factor>());
+    factor().pattern = pattern_;
+    factor().ldlt.analyse(sizes_, edges_);
+    factor().signs.assign(sizes_.size(), -1);
+    std::fill_n(factor().signs.begin(), system.nodes.size(), 1);
+  }
+  if (rhs_.size() < rows()) rhs_.resize(rows());
+}
+
+// The edges and the diagonal of one row block.
+void SaddleLdlt::fill_rows(int r, int& edge, double relative_regularisation) {
+  BlockLdlt& ldlt = factor().ldlt;
+  const BlockMatrix& H = *system_.H;
+  const BlockRows& J = *system_.J;
+  const int node = static_cast<int>(system_.nodes.size()) + r;
+  const int i = system_.blocks[r];
+  const int rows = height(r);
+  std::array<double, most_rows> own{};  // about the diagonal of J H⁻¹ Jᵀ
+  for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e, ++edge) {
+    const BlockRows::Entry& entry = J.entries[e];
+    const int k = system_.node_of_dof[entry.column];
+    const int first = entry.column - H.start[k];
+    const double* values = J.values.data() + entry.offset;
+    const bool as_given = ldlt.edge_order(edge).first == node;
+    double* out = ldlt.edge(edge);
+    const auto mass = H.block(k);
+    for (int a = 0; a < rows; ++a) {
+      double sum = 0;
+      for (int c = 0; c < entry.width; ++c) {
+        const double v = values[a * entry.width + c];
+        out[as_given ? (first + c) * rows + a : a * H.size(k) + first + c] += v;
+        sum += v * v / mass(first + c, first + c);
+      }
+      own[a] += sum;
+    }
+  }
+  double* D = ldlt.diagonal(node);
+  for (int a = 0; a < rows; ++a) {
+    const double soft =
+        system_.compliance.empty() ? 0 : system_.compliance[J.row_start[i] + a];
+    D[a * rows + a] = -soft - relative_regularisation * (own[a] > 0 ? own[a] : 1);
+  }
+}
+
+bool SaddleLdlt::factorize(double relative_regularisation) {
+  BlockLdlt& ldlt = factor().ldlt;
+  const BlockMatrix& H = *system_.H;
+  ldlt.clear();
+  for (int n = 0; n < static_cast<int>(system_.nodes.size()); ++n) {
+    const auto block = H.block(system_.nodes[n]);
+    std::copy(block.data(), block.data() + block.size(), ldlt.diagonal(n));
+  }
+  int edge = 0;
+  for (int r = 0; r < static_cast<int>(system_.blocks.size()); ++r)
+    fill_rows(r, edge, relative_regularisation);
+  for (const int c : system_.couplings) {
+    const auto block = H.coupling(c);
+    const bool as_given = ldlt.edge_order(edge).first == system_.place[H.couplings[c].row];
+    double* out = ldlt.edge(edge++);
+    if (as_given) {
+      Eigen::Map<Matrix>(out, block.rows(), block.cols()) += block;
+    } else {
+      Eigen::Map<Matrix>(out, block.cols(), block.rows()) += block.transpose();
+    }
+  }
+  return ldlt.factorize(factor().signs);
+}
+
+// a − H x + Jᵀλ into rhs_; returns ‖a‖².
+double SaddleLdlt::momentum_residual(const Data& data, const Vector& x, const Vector& lambda) {
+  const BlockMatrix& H = *system_.H;
+  const BlockRows& J = *system_.J;
+  double size = 0;
+  for (int n = 0; n < static_cast<int>(system_.nodes.size()); ++n) {
+    const int k = system_.nodes[n];
+    auto r = rhs_.segment(row(n), H.size(k));
+    r = data.a->segment(H.start[k], H.size(k));
+    size += r.squaredNorm();
+    r.noalias() -= H.block(k).lazyProduct(x.segment(H.start[k], H.size(k)));
+  }
+  for (const int c : system_.couplings) {
+    const BlockMatrix::Coupling& pair = H.couplings[c];
+    const auto block = H.coupling(c);
+    rhs_.segment(row(system_.place[pair.row]), block.rows()) -=
+        block.lazyProduct(x.segment(H.start[pair.column], block.cols()));
+    rhs_.segment(row(system_.place[pair.column]), block.cols()) -=
+        block.transpose().lazyProduct(x.segment(H.start[pair.row], block.rows()));
+  }
+  for (const int i : data.loads) {
+    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = J.entries[e];
+      const int k = system_.node_of_dof[entry.column];
+      double* at = rhs_.data() + row(system_.place[k]) + (entry.column - H.start[k]);
+      const double* values = J.values.data() + entry.offset;
+      for (int a = 0; a < J.height(i); ++a) {
+        const double force = lambda[J.row_start[i] + a];
+        for (int c = 0; c < entry.width; ++c) at[c] += values[a * entry.width + c] * force;
+      }
+    }
+  }
+  return size;
+}
+
+// −(J x + Eλ + b) into rhs_; returns its square relative to the sizes of its terms.
+double SaddleLdlt::row_residual(const Data& data, const Vector& x, const Vector& lambda) {
+  const BlockMatrix& H = *system_.H;
+  const BlockRows& J = *system_.J;
+  const int nodes = static_cast<int>(system_.nodes.size());
+  double violation = 0;
+  double flow = 0;
+  for (int r = 0; r < static_cast<int>(system_.blocks.size()); ++r) {
+    const int i = system_.blocks[r];
+    const int first = J.row_start[i];
+    double* u = rhs_.data() + row(nodes + r);
+    for (int a = 0; a < height(r); ++a) {
+      const double b = (*data.b)[first + a];
+      const double soft = system_.compliance.empty() ? 0 : system_.compliance[first + a];
+      double sum = b + soft * lambda[first + a];
+      double size = std::abs(b);
+      for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
+        const BlockRows::Entry& entry = J.entries[e];
+        const int k = system_.node_of_dof[entry.column];
+        const double* values = J.values.data() + entry.offset + a * entry.width;
+        const double* free = free_.data() + row(system_.place[k]) + (entry.column - H.start[k]);
+        for (int c = 0; c < entry.width; ++c) {
+          const double flux = values[c] * x[entry.column + c];
+          sum += flux;
+          // A mechanism at rest has no flux but rounding: what gravity would do without the joints
+          // counts too.
+          size += std::abs(flux) + std::abs(values[c] * free[c]);
+        }
+      }
+      violation += sum * sum;
+      flow += size * size;
+      u[a] = -sum;
+    }
+  }
+  return violation / (flow > 0 ? flow : 1);
+}
+
+// Left in rhs_ as the right-hand side of a correction; returns its size relative to the data's.
+double SaddleLdlt::residual(const Data& data, const Vector& x, const Vector& lambda) {
+  const double size = momentum_residual(data, x, lambda);
+  const double rows = row_residual(data, x, lambda);
+  double momentum = 0;
+  for (int n = 0; n < static_cast<int>(system_.nodes.size()); ++n)
+    momentum += rhs_.segment(row(n), system_.H->size(system_.nodes[n])).squaredNorm();
+  return std::sqrt(momentum / (size > 0 ? size : 1)) + std::sqrt(rows);
+}
+
+double SaddleLdlt::refine(const Data& data, double goal, int most, Vector& x, Vector& lambda) {
+  const BlockMatrix& H = *system_.H;
+  const BlockRows& J = *system_.J;
+  const int nodes = static_cast<int>(system_.nodes.size());
+  free_.resize(rows());
+  for (int n = 0; n < nodes; ++n) {
+    const int k = system_.nodes[n];
+    const auto mass = H.block(k);
+    for (int d = 0; d < H.size(k); ++d)
+      free_[row(n) + d] = (*data.a)[H.start[k] + d] / mass(d, d);
+  }
+  double last = std::numeric_limits<double>::infinity();
+  for (int round = 0;; ++round) {
+    const double now = residual(data, x, lambda);
+    if (now <= goal || !(now < 0.5 * last) || round == most) return now;
+    if (round > 0) last = now;  // the start may be nearer than the first correction
+    solve(rhs_.data());
+    for (int n = 0; n < nodes; ++n) {
+      const int k = system_.nodes[n];
+      x.segment(H.start[k], H.size(k)) += rhs_.segment(row(n), H.size(k));
+    }
+    for (int r = 0; r < static_cast<int>(system_.blocks.size()); ++r) {
+      lambda.segment(J.row_start[system_.blocks[r]], height(r)) -=
+          rhs_.segment(row(nodes + r), height(r));
+    }
+  }
+}
+
+}  // namespace urto

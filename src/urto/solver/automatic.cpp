@@ -1,0 +1,298 @@
+#include "urto/solver/automatic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace urto {
+namespace {
+
+constexpr int check_every = 5;  // sweeps between measurements
+// Below the tolerance, so that islands together meet it with the certificate's own rounding.
+constexpr double below_tolerance = 0.8;
+// Sweeps whose rate is measured: the first are often faster than those that follow, so windows
+// double. A Newton step costs some hundred sweeps.
+constexpr int first_window = 60;
+constexpr double worthwhile = 2500;
+constexpr int guesses = 6;
+// Sweeps that settle who touches. A guess of a large island costs many sweeps, and is seldom right
+// while things move.
+constexpr int small_island = 64;
+constexpr int guess_after_small = 10, guess_after_large = 200;
+
+// Whether a rate measured over `window` sweeps promises the end soon enough.
+bool promises(double before, double after, int window, int used, double tolerance) {
+  const double left = window * std::log(tolerance / after) / std::log(after / before);
+  return after < before && used + left < worthwhile;
+}
+
+void accumulate(Solution& total, Solution&& next) {
+  const double solve = total.timings.solve + next.timings.solve;
+  const double certified = total.timings.certify + next.timings.certify;
+  const int iterations = total.iterations + next.iterations;
+  const int outer = total.outer_iterations + next.outer_iterations;
+  const int factorizations = total.factorizations + next.factorizations;
+  std::vector<HistoryEntry> history = std::move(total.history);
+  for (HistoryEntry entry : next.history) {
+    entry.iteration += total.iterations;
+    history.push_back(entry);
+  }
+  std::vector<InteriorPointRecord> log = std::move(total.interior_point_log);
+  for (InteriorPointRecord record : next.interior_point_log) {
+    record.iteration += total.iterations;
+    log.push_back(record);
+  }
+  LinearCounters counters = total.linear;
+  counters += next.linear;
+  // A converged motion beats a smaller residual whose motion has not settled.
+  const bool better = next.status == Status::converged ||
+                      !(total.certificate.residual() <= next.certificate.residual());
+  const bool same =
+      total.solver.size() >= next.solver.size() && total.solver.ends_with(next.solver);
+  const std::string path = total.solver.empty() ? next.solver
+                           : same               ? total.solver
+                                                : total.solver + "+" + next.solver;
+  const Status last = next.status;
+  if (better || last == Status::infeasible) total = std::move(next);
+  if (last == Status::interrupted) total.status = last;
+  total.solver = path;
+  total.timings.solve = solve;
+  total.timings.certify = certified;
+  total.iterations = iterations;
+  total.outer_iterations = outer;
+  total.factorizations = factorizations;
+  total.linear = counters;
+  total.history = std::move(history);
+  total.interior_point_log = std::move(log);
+}
+
+}  // namespace
+
+void IslandSweeps::begin(const SolveOptions& options) {
+  const double local = 0.1 * below_tolerance * options.tolerance /
+                       std::sqrt(std::max(1, sweeps_.rows().size()));
+  sweeps_.begin({.friction = options.friction, .tolerance = std::max(1e-14, local)});
+}
+
+// True, and the status says why, when the caller or a limit ends the sweeps.
+bool IslandSweeps::stop(const SolveOptions& options, Monitor::Clock::time_point start,
+                        SweepResult& result) {
+  if (options.on_progress && !options.on_progress(result.sweeps, result.residual)) {
+    result.status = Status::interrupted;
+  } else if (options.time_limit < std::numeric_limits<double>::infinity() &&
+             seconds_since(start) > options.time_limit) {
+    result.status = Status::time_limit;
+  } else if (result.sweeps >= options.max_iterations) {
+    result.status = Status::iteration_limit;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Tries the active set from where λ stands; puts everything back if it leads nowhere.
+bool IslandSweeps::guess(const SaddleLdlt::System& island, const SolveOptions& options) {
+  RowAccess& rows = sweeps_.rows();
+  const SetProduct& K = rows.view().problem->K;
+  const double tolerance = below_tolerance * options.tolerance;
+  kept_.clear();
+  for (const int i : island.blocks) {
+    const double* force = rows.lambda().data() + K.start[i];
+    kept_.insert(kept_.end(), force, force + K.sets[i].dim);
+  }
+  rows.recover();
+  for (int round = 0; round < guesses; ++round) {
+    if (!active_set_.guess(rows, options.friction)) break;
+    if (!active_set_.solve(rows, island, tolerance)) break;
+    if (sweeps_.residual() <= tolerance) return true;
+  }
+  const double* from = kept_.data();
+  for (const int i : island.blocks) {
+    std::copy_n(from, K.sets[i].dim, rows.lambda().data() + K.start[i]);
+    from += K.sets[i].dim;
+  }
+  rows.refresh();
+  return false;
+}
+
+bool IslandSweeps::guess_first(const SaddleLdlt::System& island, const SolveOptions& options,
+                               SweepResult& result) {
+  begin(options);
+  result.residual = sweeps_.residual();
+  const bool there = result.residual <= below_tolerance * options.tolerance;
+  result.guessed = !there && std::isfinite(result.residual) && guess(island, options);
+  if (there || result.guessed) result.status = Status::converged;
+  return there || result.guessed;
+}
+
+void IslandSweeps::run(const SaddleLdlt::System* island, const SolveOptions& options,
+                       Monitor::Clock::time_point start, SweepResult& result) {
+  const double tolerance = below_tolerance * options.tolerance;
+  const bool small = sweeps_.rows().size() <= small_island;
+  int next_guess = small ? guess_after_small : guess_after_large;
+  int window = first_window, window_end = first_window;
+  double before = std::numeric_limits<double>::infinity();  // at the start of the window
+  const auto guessed = [&] {
+    result.guessed = island != nullptr && guess(*island, options);
+    return result.guessed;
+  };
+  begin(options);
+  result.status = Status::stalled;
+  for (;;) {
+    result.residual = sweeps_.residual();
+    if (result.history != nullptr)
+      result.history->push_back({result.sweeps, seconds_since(start), result.residual});
+    if (result.residual <= tolerance) break;
+    if (!std::isfinite(result.residual) || stop(options, start, result)) return;
+    if (result.sweeps >= window_end) {
+      const bool judged = std::isfinite(before);
+      if (judged && !promises(before, result.residual, window, result.sweeps, tolerance)) {
+        if (guessed()) break;
+        return;
+      }
+      if (judged) window *= 2;
+      window_end = result.sweeps + window;
+      before = result.residual;
+    }
+    if (result.sweeps >= next_guess) {
+      if (guessed()) break;
+      next_guess = 4 * result.sweeps;
+    }
+    const int most = options.max_iterations - result.sweeps;
+    for (int s = 0; s < std::min(check_every, most); ++s) sweeps_.sweep();
+    result.sweeps += std::min(check_every, most);
+  }
+  result.status = Status::converged;
+}
+
+Escalation::Escalation(Workspace& workspace, Delassus& W, const SolveOptions& options,
+                       const Vector& start_lambda, Monitor::Clock::time_point start)
+    : workspace_(workspace),
+      W_(W),
+      problem_(W.problem()),
+      options_(options),
+      start_lambda_(start_lambda),
+      lambda_(start_lambda),
+      start_(start) {
+  best_.certificate.natural_map = std::numeric_limits<double>::infinity();
+}
+
+void Escalation::add_swept(const Vector& lambda, const SweepResult& result) {
+  swept_ = true;
+  Solution swept;
+  swept.solver = "nsgs";
+  swept.lambda = lambda;
+  W_.recover(swept.lambda, swept.x);
+  constraint_velocity(problem_, swept.x, swept.lambda, swept.u);
+  workspace_.certifier.certify(problem_, swept.x, swept.lambda, options_.friction,
+                               swept.certificate);
+  swept.iterations = result.sweeps;
+  swept.status =
+      swept.certificate.meets(options_.tolerance) ? Status::converged : result.status;
+  if (result.history != nullptr) swept.history = std::move(*result.history);
+  accumulate(best_, std::move(swept));
+}
+
+Solution Escalation::run() {
+  const Status s = best_.status;
+  const bool over = swept_ && (s == Status::converged || s == Status::interrupted ||
+                               s == Status::time_limit || s == Status::iteration_limit);
+  if (!over) escalate();
+  return std::move(best_);
+}
+
+// Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems and goes on
+// while its rate promises the end soon; else the interior point takes over, then the proximal Newton
+// method. Both start where the caller did, not from the multipliers of the sweeps, which lie far
+// along redundant directions: there they creep (five to ten times the steps on soups and walls). What
+// they leave goes to Gauss–Seidel again, or, where the problem is convex and the motion must settle,
+// to the accelerated gradient.
+void Escalation::escalate() {
+  if (problem_.K.is_linear()) {
+    attempt("ldlt", options_.max_iterations) || attempt("cg", options_.max_iterations);
+    return;
+  }
+  const bool convex = options_.friction == Friction::convex || !problem_.K.has_friction();
+  // One run, for whether the motion settles shows only in windows that grow with the run.
+  if (!swept_ && attempt("nsgs", 100)) return;
+  lambda_ = start_lambda_;
+  // A small problem of the exact law that takes longer than 500 Newton steps is one of those below.
+  const bool small = !convex && problem_.blocks() <= small_island;
+  // The interior point, then its proximal steps: half the time of prox or less on the published
+  // problems that sweeps leave (docs/solvers/auto.md).
+  if (!has_rolling() && attempt("ipm", small ? 500 : options_.max_iterations)) return;
+  lambda_ = start_lambda_;
+  if (attempt("prox", small ? 500 : options_.max_iterations)) return;
+  if (small) {
+    // From scratch: a caller's multipliers may lie far along a redundant direction, too.
+    lambda_.setZero();
+    if (attempt("prox", 500) || leave_one_out()) return;
+  }
+  attempt(convex ? "apgd" : "nsgs", options_.max_iterations);
+}
+
+bool Escalation::has_rolling() const {
+  return std::any_of(problem_.K.sets.begin(), problem_.K.sets.end(),
+                     [](const ConvexSet& s) { return s.kind == SetKind::rolling_cone; });
+}
+
+// The contacts of one face contradict each other by the rounding of their gaps, so that one of them
+// carries nothing. To find it, sweeps and Newton steps would have to change the others by that
+// contradiction divided by the rounding: forever. So each is left out in turn, the least loaded
+// first, and the whole is certified.
+bool Escalation::leave_one_out() {
+  std::vector<std::pair<double, int>> loaded;
+  for (int i = 0; i < problem_.blocks(); ++i) {
+    const ConvexSet& set = problem_.K.sets[i];
+    const double force = best_.lambda[problem_.K.start[i]];
+    if ((set.has_friction() || set.kind == SetKind::nonnegative) && force > 0)
+      loaded.emplace_back(force, i);
+  }
+  std::sort(loaded.begin(), loaded.end());
+  for (const auto& [force, block] : loaded) {
+    const int first = problem_.K.start[block];
+    const StepProblem rest = without_block(problem_, block);
+    const Vector start = Vector::Zero(rest.rows());
+    Delassus W(rest, W_.symbolic_store());
+    SolveOptions options = options_;
+    options.max_iterations = std::min(200, options_.max_iterations - best_.iterations);
+    if (options.max_iterations <= 0 || !W.failure().empty()) return false;
+    Solution part;
+    workspace_.run("prox", W, options, start, start_, part);
+    Vector whole = Vector::Zero(problem_.rows());
+    whole.head(first) = part.lambda.head(first);
+    whole.tail(rest.rows() - first) = part.lambda.tail(rest.rows() - first);
+    part.lambda = whole;
+    constraint_velocity(problem_, part.x, part.lambda, part.u);
+    workspace_.certifier.certify(problem_, part.x, part.lambda, options_.friction,
+                                 part.certificate);
+    part.status =
+        part.certificate.meets(options_.tolerance) ? Status::converged : Status::stalled;
+    accumulate(best_, std::move(part));
+    if (best_.status == Status::converged) return true;
+    if (seconds_since(start_) > options_.time_limit) return false;
+  }
+  lambda_ = best_.lambda;
+  return false;
+}
+
+// True when there is nothing more to do.
+bool Escalation::attempt(const char* name, int iterations) {
+  SolveOptions options = options_;
+  options.max_iterations = std::min(iterations, options_.max_iterations - best_.iterations);
+  if (options.max_iterations < 0) return true;
+  Solution next;
+  workspace_.run(name, W_, options, lambda_, start_, next);
+  accumulate(best_, std::move(next));
+  lambda_ = best_.lambda;
+  if (best_.status == Status::converged || best_.status == Status::infeasible ||
+      best_.status == Status::interrupted) {
+    return true;
+  }
+  if (seconds_since(start_) <= options_.time_limit) return false;
+  // Whichever attempt made the best iterate, this is why it ends.
+  best_.status = Status::time_limit;
+  return true;
+}
+
+}  // namespace urto

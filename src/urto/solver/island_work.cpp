@@ -1,0 +1,177 @@
+// The half of IslandSolver that threads run: what is done to one island.
+#include <algorithm>
+
+#include "urto/linalg/small_inverse.h"
+#include "urto/solver/island_solver.h"
+
+namespace urto {
+namespace {
+
+// Row blocks up to which an island coupled by springs is swept: its W is dense.
+constexpr int most_coupled_blocks = 60;
+// Of the scaled entries of a mass block: more, and it is not symmetric (delassus.cpp).
+constexpr double symmetric_enough = 1e-9;
+
+bool is_symmetric(const Eigen::Map<const Matrix>& A) {
+  for (int c = 0; c < A.cols(); ++c) {
+    for (int r = 0; r < c; ++r) {
+      const double difference = std::abs(A(r, c) - A(c, r));
+      if (difference > symmetric_enough * std::sqrt(std::abs(A(r, r) * A(c, c)))) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// Bodies that nothing touches: H x = a.
+void IslandSolver::solve_single(Worker& w, const Island& island) {
+  const SaddleLdlt::System system = islands_.system(*p_, island);
+  const int k = system.nodes.front();
+  w.single.set(system);
+  x_->segment(system.H->start[k], system.H->size(k)).setZero();
+  if (w.single.factorize(0))
+    w.single.refine({.a = &p_->a, .b = &p_->b}, 1e-13, 8, *x_, *lambda_);
+}
+
+// H⁻¹ of the island's bodies, kept while their mass stays: a rigid body's does from step to step.
+IslandSolver::Mass IslandSolver::invert_masses(const Island& island) {
+  const auto& H = std::get<BlockMatrix>(p_->H);
+  for (const int k : islands_.nodes(island)) {
+    const auto block = H.block(k);
+    double* known = mass_.data() + H.offset[k];
+    if (std::equal(block.data(), block.data() + block.size(), known)) continue;
+    if (!is_symmetric(block)) return Mass::not_symmetric;
+    double* inverse = inverse_mass_.values.data() + H.offset[k];
+    if (!invert_positive_definite(H.size(k), block.data(), inverse)) return Mass::not_definite;
+    std::copy(block.data(), block.data() + block.size(), known);
+  }
+  return Mass::inverted;
+}
+
+void IslandSolver::sweep_island(Worker& w, int index) {
+  const Island& island = islands_.list()[work_[index]];
+  Swept& swept = swept_[index];
+  swept = {};
+  if (island.linear) {
+    solve_single(w, island);
+    swept.tried = true;
+    swept.result.status = Status::converged;
+    return;
+  }
+  if (!automatic_) return;
+  bool friction = false;
+  for (const int i : islands_.blocks(island)) {
+    const ConvexSet& set = p_->K.sets[i];
+    friction = friction || set.has_friction();
+    double* force = lambda_->data() + p_->K.start[i];
+    project(set, force, force);
+  }
+  // A motion that must settle is watched by the monitor of a method (automatic.cpp).
+  const bool convex = options_->friction == Friction::convex || !friction;
+  if (convex && options_->settle) return;
+  if (options_->record_history && work_[index] == largest_) swept.result.history = &history_;
+  island.factored ? sweep_factored(w, island, swept) : sweep_coupled(w, island, swept);
+}
+
+void IslandSolver::sweep_factored(Worker& w, const Island& island, Swept& swept) {
+  const Mass mass = invert_masses(island);
+  swept.failed = mass == Mass::not_definite;
+  if (mass != Mass::inverted) return;
+  const SaddleLdlt::System system = islands_.system(*p_, island);
+  for (const int i : system.blocks) {
+    rows_.begin(*p_, p_->E, i);
+    rows_.add_factored(*p_, inverse_mass_, system.node_of_dof, i);
+    rows_.finish(p_->K.sets[i], i);
+  }
+  w.sweeps.sweeps().rows().set({.problem = p_,
+                                .rows = &rows_,
+                                .E = &p_->E,
+                                .blocks = system.blocks,
+                                .nodes = system.nodes,
+                                .inverse_mass = &inverse_mass_},
+                               *x_, *lambda_);
+  w.sweeps.run(&system, *island_options_, start_, swept.result);
+  swept.tried = true;
+}
+
+// Where little changes a guess costs less than the rows of W, so it comes first.
+void IslandSolver::sweep_coupled(Worker& w, const Island& island, Swept& swept) {
+  const SaddleLdlt::System system = islands_.system(*p_, island);
+  swept.failed = !w.coupled.factorize(*p_, system, mass_diagonal_, rows_);
+  if (swept.failed) return;
+  RowView view{.problem = p_,
+               .rows = &rows_,
+               .E = &p_->E,
+               .blocks = system.blocks,
+               .nodes = system.nodes,
+               .mass = &w.coupled.mass(),
+               .node_of_dof = system.node_of_dof,
+               .place = system.place};
+  RowAccess& rows = w.sweeps.sweeps().rows();
+  rows.set(view, *x_, *lambda_);
+  if (w.sweeps.guess_first(system, *island_options_, swept.result)) {
+    swept.tried = true;
+    return;
+  }
+  if (island.blocks > most_coupled_blocks) return;
+  w.coupled.assemble(*p_, system, mass_diagonal_, rows_);
+  view.W = &w.coupled.W();
+  rows.set(view, *x_, *lambda_);
+  w.sweeps.run(&system, *island_options_, start_, swept.result);
+  rows.recover();
+  swept.tried = true;
+}
+
+// The island as a problem of its own, by the named solver or, from where the sweeps have left it, by
+// what follows them.
+void IslandSolver::hand_on(Worker& w, Handed& handed) {
+  const Island& island = islands_.list()[handed.island];
+  w.island.extract(*p_, islands_, island);
+  const StepProblem& p = w.island.problem();
+  Delassus& W = w.workspace.W;
+  if (!W.set(p, &w.workspace.store)) {
+    w.solution = {};
+    w.solution.message = W.failure();
+    record(w.solution, 0, handed);
+    return;
+  }
+  w.island.gather_rows(start_lambda_, w.start);
+  project(p.K, w.start, w.start);
+  int sweeps = 0;
+  if (!automatic_ && !island.linear) {
+    w.workspace.run(solver_.info.name, W, *island_options_, w.start, start_, w.solution);
+  } else {
+    Escalation escalation(w.workspace, W, *island_options_, w.start, start_);
+    if (handed.swept >= 0 && swept_[handed.swept].tried) {
+      const SweepResult& result = swept_[handed.swept].result;
+      sweeps = result.sweeps;
+      w.island.gather_rows(*lambda_, w.swept);
+      escalation.add_swept(w.swept, result);
+    }
+    w.solution = escalation.run();
+  }
+  w.island.scatter_dofs(w.solution.x, *x_);
+  w.island.scatter_rows(w.solution.lambda, *lambda_);
+  record(w.solution, sweeps, handed);
+  if (island.linear && handed.status != Status::converged) {
+    handed.status = Status::infeasible;
+    handed.message =
+        "the joints contradict each other, or nearly so: no velocity satisfies them all";
+  }
+}
+
+// Each thread has its own share, so that what it finds of earlier analyses is reproducible.
+void IslandSolver::hand_on_islands() {
+  const int threads = std::clamp(options_->threads, 1, std::max(1, handed_count_));
+  while (static_cast<int>(workers_.size()) < threads)
+    workers_.push_back(std::make_unique<Worker>());
+  if (handed_count_ == 0) return;
+  if (threads == 1) island_options_ = options_;
+  hand_on_threads_ = threads;
+  pool_.run(threads, [this](int thread) {
+    for (int k = thread; k < handed_count_; k += hand_on_threads_) hand_on(worker(thread), handed_[k]);
+  });
+}
+
+}  // namespace urto

@@ -1,0 +1,56 @@
+#include "urto/solver/natural_map.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace urto {
+namespace {
+
+// ‖λ − Π(λ − ρû)‖² of one block.
+double natural_map_squared(const ConvexSet& set, const double* lambda, const double* u,
+                           double de_saxce_term, double rho) {
+  std::array<double, max_block> z{};
+  std::array<double, max_block> p{};
+  double sum = 0;
+  if (set.kind == SetKind::free) {
+    for (int k = 0; k < set.dim; ++k) sum += rho * rho * u[k] * u[k];
+    return sum;
+  }
+  z[0] = lambda[0] - rho * (u[0] + de_saxce_term);
+  for (int k = 1; k < set.dim; ++k) z[k] = lambda[k] - rho * u[k];
+  project(set, z.data(), p.data());
+  bool inside = true;
+  for (int k = 0; k < set.dim; ++k) inside = inside && p[k] == z[k];
+  for (int k = 0; k < set.dim; ++k) {
+    // Inside the set the map is ρû itself; the subtraction would lose it beside a large λ.
+    const double e = inside ? rho * (u[k] + (k == 0 ? de_saxce_term : 0)) : lambda[k] - p[k];
+    sum += e * e;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void NaturalMap::add(const ConvexSet& set, Friction law, const double* lambda, const double* u,
+                     double rho) {
+  const double term = law == Friction::exact ? de_saxce(set, u) : 0;
+  plain += natural_map_squared(set, lambda, u, term, 1);
+  scaled += natural_map_squared(set, lambda, u, term, rho) / rho;
+}
+
+double NaturalMap::residual(double norm_q, double energy_q) const {
+  const double a = std::sqrt(plain) / norm_q;
+  const double b = std::sqrt(scaled) / energy_q;
+  return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
+}
+
+double FreeMotion::norm() const {
+  return plain > 0 ? std::sqrt(plain) : 1;
+}
+
+double FreeMotion::energy() const {
+  return scaled > 0 ? std::sqrt(scaled) : 1;
+}
+
+}  // namespace urto
