@@ -75,7 +75,9 @@ struct Interactions {
   std::vector<Law> laws;           ///< one per block
   std::vector<std::uint64_t> ids;  ///< one per block, stable from step to step: multipliers warm-start by it
   std::vector<RowOrigin> origins;  ///< one per block
-  std::vector<Contact> contacts;   ///< where the contact rows were last measured
+  std::vector<Contact> contacts;   ///< as they were last measured, at …
+  Vector contacts_q = {};          ///< … this configuration
+  double contacts_t = 0;           ///< [s]
   double horizon = 0;              ///< [s] the step they were detected for: speed motors aim at its end
 
   int blocks() const { return static_cast<int>(laws.size()); }

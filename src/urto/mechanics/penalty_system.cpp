@@ -35,15 +35,15 @@ constexpr int numbers_per_spring = 11;
 
 }  // namespace
 
-struct PenaltySystem::Scratch final : Workspace {
-  std::unique_ptr<Workspace> inner = {};
+struct PenaltySystem::Scratch final : SystemWorkspace {
+  std::unique_ptr<SystemWorkspace> inner = {};
   Interactions rows;
   std::vector<Push> pushes = {};
   FrictionMemory memory = {};
   Vector moved;  ///< since the accepted state
 };
 
-PenaltySystem::Scratch& PenaltySystem::scratch(Workspace& work) {
+PenaltySystem::Scratch& PenaltySystem::scratch(SystemWorkspace& work) {
   return static_cast<Scratch&>(work);
 }
 
@@ -54,7 +54,7 @@ PenaltySystem::PenaltySystem(const System& inner, const PenaltyLaw& law)
                      "a tangential stiffness of zero, or another system");
 }
 
-std::unique_ptr<Workspace> PenaltySystem::make_workspace() const {
+std::unique_ptr<SystemWorkspace> PenaltySystem::make_workspace() const {
   auto out = std::make_unique<Scratch>();
   out->inner = inner_.make_workspace();
   return out;
@@ -192,7 +192,7 @@ Eigen::Vector2d PenaltySystem::held_stretch(const Push& p) const {
   return size > p.bound ? Eigen::Vector2d(p.bound / size * p.stretch) : p.stretch;
 }
 
-void PenaltySystem::accept(State& state, Workspace& work) const {
+void PenaltySystem::accept(State& state, SystemWorkspace& work) const {
   Scratch& s = scratch(work);
   inner_.accept(state, *s.inner);
   if (!remembers()) return;
@@ -208,7 +208,7 @@ void PenaltySystem::accept(State& state, Workspace& work) const {
   remember_friction(s.memory, state);
 }
 
-void PenaltySystem::force(const State& state, Workspace& work, Vector& f) const {
+void PenaltySystem::force(const State& state, SystemWorkspace& work, Vector& f) const {
   Scratch& s = scratch(work);
   inner_.force(state, *s.inner, f);
   find_pushes(state, s);
@@ -224,7 +224,7 @@ void PenaltySystem::force(const State& state, Workspace& work, Vector& f) const 
 
 // The contact points are taken as fixed to the bodies, as in the rows: −∂f/∂q = −Jᵀ ∂F/∂(g, ξ) J, −∂f/∂v = −Jᵀ ∂F/∂u J.
 void PenaltySystem::assemble(const State& state, const Coefficients& c, Tangent kind,
-                             Workspace& work, BlockMatrix& out) const {
+                             SystemWorkspace& work, BlockMatrix& out) const {
   Scratch& s = scratch(work);
   inner_.assemble(state, c, kind, *s.inner, out);
   if (c.damping == 0 && c.stiffness == 0) return;
@@ -248,25 +248,25 @@ void PenaltySystem::assemble(const State& state, const Coefficients& c, Tangent 
   }
 }
 
-void PenaltySystem::detect(const State& state, const DetectionQuery& query, Workspace& work,
+void PenaltySystem::detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
                            Interactions& rows) const {
   DetectionQuery equalities = query;
   equalities.equalities_only = true;
   inner_.detect(state, equalities, *scratch(work).inner, rows);
 }
 
-void PenaltySystem::measure(const State& state, bool accelerations, Workspace& work,
+void PenaltySystem::measure(const State& state, bool accelerations, SystemWorkspace& work,
                             Interactions& rows) const {
   inner_.measure(state, accelerations, *scratch(work).inner, rows);
 }
 
 void PenaltySystem::add_geometric_stiffness(const State& state, const Interactions& rows,
-                                            const Vector& lambda, double factor, Workspace& work,
+                                            const Vector& lambda, double factor, SystemWorkspace& work,
                                             BlockMatrix& out) const {
   inner_.add_geometric_stiffness(state, rows, lambda, factor, *scratch(work).inner, out);
 }
 
-Energies PenaltySystem::energies(const State& state, Workspace& work) const {
+Energies PenaltySystem::energies(const State& state, SystemWorkspace& work) const {
   Scratch& s = scratch(work);
   Energies e = inner_.energies(state, *s.inner);
   find_pushes(state, s);
@@ -280,7 +280,7 @@ Energies PenaltySystem::energies(const State& state, Workspace& work) const {
 
 // What the springs do not give back: damping and friction, both counted as damping; and what kinematic bodies give. A spring at its bound that is drawn
 // further only follows the bound.
-Powers PenaltySystem::powers(const State& state, Workspace& work) const {
+Powers PenaltySystem::powers(const State& state, SystemWorkspace& work) const {
   Scratch& s = scratch(work);
   Powers out = inner_.powers(state, *s.inner);
   find_pushes(state, s);

@@ -37,21 +37,21 @@ class PenaltySystem final : public System {
   PenaltySystem(const System& inner, const PenaltyLaw& law);
 
   const Layout& layout() const override { return inner_.layout(); }
-  std::unique_ptr<Workspace> make_workspace() const override;
-  void force(const State& state, Workspace& work, Vector& f) const override;
-  void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+  std::unique_ptr<SystemWorkspace> make_workspace() const override;
+  void force(const State& state, SystemWorkspace& work, Vector& f) const override;
+  void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
   /// Equalities only.
-  void detect(const State& state, const DetectionQuery& query, Workspace& work,
+  void detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
               Interactions& rows) const override;
-  void measure(const State& state, bool accelerations, Workspace& work,
+  void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
-                               double factor, Workspace& work, BlockMatrix& out) const override;
+                               double factor, SystemWorkspace& work, BlockMatrix& out) const override;
   /// Contacts that touch get a spring, others lose theirs.
-  void accept(State& state, Workspace& work) const override;
-  Energies energies(const State& state, Workspace& work) const override;
-  Powers powers(const State& state, Workspace& work) const override;
+  void accept(State& state, SystemWorkspace& work) const override;
+  Energies energies(const State& state, SystemWorkspace& work) const override;
+  Powers powers(const State& state, SystemWorkspace& work) const override;
   std::string describe(const Interactions& rows, int block) const override {
     return inner_.describe(rows, block);
   }
@@ -74,7 +74,7 @@ class PenaltySystem final : public System {
     Vec3 point = Vec3::Zero();
   };
   struct Scratch;  ///< the workspace: that of the inner system, its rows, and the pairs that push
-  static Scratch& scratch(Workspace& work);
+  static Scratch& scratch(SystemWorkspace& work);
   bool remembers() const { return law_.tangential_stiffness > 0; }
   void find_pushes(const State& state, Scratch& s) const;
   void recall_stretch(const State& state, int block, Scratch& s, Push& p) const;

@@ -1,7 +1,9 @@
 // Contacts as rows: the law of a pair of materials, and the relative velocity at the point in the frame of the contact.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "urto/collision/contact_curvature.h"
 #include "urto/mechanics/rigid_scratch.h"
 
 namespace urto {
@@ -22,6 +24,61 @@ Rows66 contact_rows(const Mat3& frame, const Mat3& A, const Vec3& arm, double le
 // Which of the six rows a law has, in its order: with spinning but no rolling friction the spin follows the forces.
 int contact_row(const Law& law, int r) {
   return law.dim == 4 && r == 3 ? 5 : r;
+}
+
+// Rates of the columns (n, t₁, t₂) of contact_frame while n changes by δn.
+Mat3 frame_rate(const Mat3& axes, const Vec3& dn) {
+  const double spin = frame_spin(axes.col(0), dn);
+  Mat3 out;
+  out.col(0) = dn;
+  out.col(1) = -axes.col(0) * axes.col(1).dot(dn) + spin * axes.col(2);
+  out.col(2) = -axes.col(0) * axes.col(2).dot(dn) - spin * axes.col(1);
+  return out;
+}
+
+/// What a contact does along the motion of its bodies, in world axes.
+struct ContactDrift {
+  Mat3 axes, axes_rate;
+  Vec3 slip;         ///< velocity of A's point relative to B's
+  Vec3 bend;         ///< ω_A × ṙ_A − ω_B × ṙ_B, and the accelerations of kinematic bodies
+  Vec3 spin;         ///< ω_A − ω_B
+  Vec3 driven_spin;  ///< rate of that from kinematic bodies
+};
+
+ContactDrift contact_drift(const Model& model, const State& state, const Contact& c,
+                           const std::vector<BodyPlace>& places,
+                           const std::vector<BodyVelocity>& velocities,
+                           const ContactFinder& finder) {
+  const std::array<int, 2> bodies{c.body_a, c.body_b};
+  std::array<Vec3, 2> omega, speed, arm, point;
+  for (int side = 0; side < 2; ++side) {
+    const BodyPlace& at = places[bodies[side]];
+    const BodyVelocity& v = velocities[bodies[side]];
+    arm[side] = c.point + (side == 0 ? 1 : -1) * c.arm - at.x;
+    omega[side] = at.A * v.omega;
+    speed[side] = v.v;
+    point[side] = v.v + omega[side].cross(arm[side]);
+  }
+  const ContactRates rates = contact_rates(contact_curvature(finder, state, c));
+  const ContactMotion m = contact_motion(rates, omega[0], omega[1], point[0] - point[1]);
+  const Vec3 midway = 0.5 * (point[0] + m.point_a + point[1] + m.point_b);
+  ContactDrift out;
+  out.axes = contact_frame(c.normal);
+  out.axes_rate = frame_rate(out.axes, m.normal);
+  out.slip = point[0] - point[1];
+  out.bend = omega[0].cross(midway - speed[0]) - omega[1].cross(midway - speed[1]);
+  out.spin = omega[0] - omega[1];
+  out.driven_spin = Vec3::Zero();
+  for (int side = 0; side < 2; ++side) {
+    const Body& body = model.bodies[bodies[side]];
+    if (body.kind != BodyKind::kinematic) continue;
+    const double sign = side == 0 ? 1 : -1;
+    const BodyVelocity a = kinematic_acceleration(body, state.t);
+    const Vec3 turning = places[bodies[side]].A * a.omega;
+    out.bend += sign * (a.v + turning.cross(arm[side]));
+    out.driven_spin += sign * turning;
+  }
+  return out;
 }
 
 }  // namespace
@@ -69,7 +126,7 @@ Law RigidSystem::contact_law(const Contact& c, double envelope) const {
 // Points fixed in the bodies, not J δ: two bodies that turn as one would drift apart by it, by the difference of chord and tangent in every step.
 ContactShift RigidSystem::contact_shift(const State& state, const Interactions& rows, int block,
                                         const Vec3& point, const Vector& increment, double from,
-                                        Workspace& work) const {
+                                        SystemWorkspace& work) const {
   Scratch& s = scratch(work);
   refresh_places(state, s);
   const Contact& c = rows.contacts[rows.origins[block].index];
@@ -106,7 +163,7 @@ void RigidSystem::detect_contacts(double envelope, Scratch& /*s*/, Interactions&
   }
 }
 
-void RigidSystem::measure_contact(const State& /*state*/, int block, bool /*accelerations*/,
+void RigidSystem::measure_contact(const State& state, int block, bool accelerations,
                                   const Scratch& s, Interactions& rows) const {
   const Contact& c = rows.contacts[rows.origins[block].index];
   const Law& law = rows.laws[block];
@@ -131,6 +188,81 @@ void RigidSystem::measure_contact(const State& /*state*/, int block, bool /*acce
         rows.g_t[first + r] +=
             row.head<3>().dot(s.velocities[body].v) + row.tail<3>().dot(s.velocities[body].omega);
       }
+    }
+  }
+  if (accelerations) measure_contact_acceleration(state, block, s, rows);
+}
+
+// With the point of the rows at r from each centre and their directions d, J v = d·(v_A + ω_A × r_A − v_B − ω_B × r_B), so that
+// J̇v = ḋ·u + d·(ω_A × ṙ_A − ω_B × ṙ_B), and likewise of the rolling rows ℓ d·(ω_A − ω_B). What the point and the directions do while the
+// surfaces roll on each other follows from their curvature (recipe 004, supplement §4).
+void RigidSystem::measure_contact_acceleration(const State& state, int block, const Scratch& s,
+                                               Interactions& rows) const {
+  const Contact& c = rows.contacts[rows.origins[block].index];
+  const Law& law = rows.laws[block];
+  const ContactDrift drift = contact_drift(model_, state, c, s.places, s.velocities, s.finder);
+  const int first = rows.J.row_start[block];
+  for (int r = 0; r < law.dim; ++r) {
+    const int row = contact_row(law, r);
+    const int axis = row < 3 ? row : row == 5 ? 0 : row - 2;
+    rows.jdot_v[first + r] =
+        row < 3 ? drift.axes_rate.col(axis).dot(drift.slip) + drift.axes.col(axis).dot(drift.bend)
+                : law.length * (drift.axes_rate.col(axis).dot(drift.spin) +
+                                drift.axes.col(axis).dot(drift.driven_spin));
+  }
+}
+
+// ∂(Jᵀλ)/∂q column by column: a unit motion of one of the two bodies turns the directions and moves the point.
+void RigidSystem::add_contact_stiffness(const State& state, const Interactions& rows, int block,
+                                        const Vector& lambda, double factor, const Scratch& s,
+                                        BlockMatrix& out) const {
+  const Contact& c = rows.contacts[rows.origins[block].index];
+  const Law& law = rows.laws[block];
+  Vec3 force = Vec3::Zero(), moment = Vec3::Zero();  // in the frame of the contact
+  for (int r = 0; r < law.dim; ++r) {
+    const int row = contact_row(law, r);
+    const double value = lambda[rows.J.row_start[block] + r];
+    if (row < 3) {
+      force[row] = value;
+    } else {
+      moment[row == 5 ? 0 : row - 2] = law.length * value;
+    }
+  }
+  const ContactRates rates = contact_rates(contact_curvature(s.finder, state, c));
+  const std::array<int, 2> bodies{c.body_a, c.body_b};
+  const Mat3 axes = contact_frame(c.normal);
+  const std::array<Vec3, 2> arms{c.point + c.arm - s.places[c.body_a].x,
+                                 c.point - c.arm - s.places[c.body_b].x};
+  for (int moving = 0; moving < 2; ++moving) {
+    if (model_.bodies[bodies[moving]].slot < 0) continue;
+    std::array<Eigen::Matrix<double, 6, 6>, 2> columns{Eigen::Matrix<double, 6, 6>::Zero(),
+                                                       Eigen::Matrix<double, 6, 6>::Zero()};
+    for (int k = 0; k < 6; ++k) {
+      std::array<Vec3, 2> shift{Vec3::Zero(), Vec3::Zero()}, turn{Vec3::Zero(), Vec3::Zero()};
+      if (k < 3) {
+        shift[moving][k] = 1;
+      } else {
+        turn[moving] = s.places[bodies[moving]].A.col(k - 3);
+      }
+      const std::array<Vec3, 2> point{shift[0] + turn[0].cross(arms[0]),
+                                      shift[1] + turn[1].cross(arms[1])};
+      const ContactMotion m = contact_motion(rates, turn[0], turn[1], point[0] - point[1]);
+      const Vec3 midway = 0.5 * (point[0] + m.point_a + point[1] + m.point_b);
+      const Mat3 turned = frame_rate(axes, m.normal);
+      const Vec3 F = axes * force, dF = turned * force;
+      const Vec3 M = axes * moment, dM = turned * moment;
+      for (int side = 0; side < 2; ++side) {
+        const double sign = side == 0 ? 1 : -1;
+        const Mat3& A = s.places[bodies[side]].A;
+        const Vec3 torque = arms[side].cross(F) + M;
+        const Vec3 change = (midway - shift[side]).cross(F) + arms[side].cross(dF) + dM;
+        columns[side].col(k) << sign * dF,
+            sign * A.transpose() * (change - turn[side].cross(torque));
+      }
+    }
+    for (int side = 0; side < 2; ++side) {
+      const int row = model_.bodies[bodies[side]].slot;
+      if (row >= 0) out.add(row, model_.bodies[bodies[moving]].slot, columns[side], -factor);
     }
   }
 }

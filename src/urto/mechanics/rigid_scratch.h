@@ -5,7 +5,16 @@
 
 namespace urto {
 
-struct RigidSystem::Scratch final : Workspace {
+// Accelerations of a kinematic body; zero for the others.
+inline BodyVelocity kinematic_acceleration(const Body& body, double t) {
+  BodyVelocity out;
+  if (body.kind != BodyKind::kinematic) return out;
+  for (int i = 0; i < 3; ++i) out.v[i] = evaluate(body.motion.position[i], t).acceleration;
+  out.omega = evaluate(body.motion.angle, t).acceleration * body.motion.axis;
+  return out;
+}
+
+struct RigidSystem::Scratch final : SystemWorkspace {
   explicit Scratch(const Model& model) : finder(model) {
     places.resize(model.bodies.size());
     velocities.resize(model.bodies.size());
@@ -20,7 +29,7 @@ struct RigidSystem::Scratch final : Workspace {
   std::vector<RowTerm> terms = {};
 };
 
-inline RigidSystem::Scratch& RigidSystem::scratch(Workspace& work) {
+inline RigidSystem::Scratch& RigidSystem::scratch(SystemWorkspace& work) {
   return static_cast<Scratch&>(work);
 }
 

@@ -19,15 +19,6 @@ Row12 stacked(const BodyVelocity& a, const BodyVelocity& b) {
   return v;
 }
 
-// Accelerations of a kinematic body; zero for the others.
-BodyVelocity kinematic_acceleration(const Body& body, double t) {
-  BodyVelocity out;
-  if (body.kind != BodyKind::kinematic) return out;
-  for (int i = 0; i < 3; ++i) out.v[i] = evaluate(body.motion.position[i], t).acceleration;
-  out.omega = evaluate(body.motion.angle, t).acceleration * body.motion.axis;
-  return out;
-}
-
 // The entry of the body at `column` in a block, null when it has none: a coupling meets a body more than once.
 const BlockRows::Entry* find_entry(const BlockRows& J, int block, int column) {
   for (int e = J.entry_start[block]; e < J.entry_start[block + 1]; ++e) {
@@ -74,7 +65,7 @@ RigidSystem::RigidSystem(const Model& model)
   }
 }
 
-std::unique_ptr<Workspace> RigidSystem::make_workspace() const {
+std::unique_ptr<SystemWorkspace> RigidSystem::make_workspace() const {
   return std::make_unique<Scratch>(model_);
 }
 
@@ -87,7 +78,7 @@ bool RigidSystem::may_be_one_sided() const {
          });
 }
 
-void RigidSystem::force(const State& state, Workspace& work, Vector& f) const {
+void RigidSystem::force(const State& state, SystemWorkspace& work, Vector& f) const {
   f.setZero(nv());
   for (int slot = 0; slot < model_.slots; ++slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
@@ -123,7 +114,7 @@ void RigidSystem::turn_freely(const State& state, double h, Vector& v, Vector& f
 }
 
 void RigidSystem::assemble(const State& state, const Coefficients& c, Tangent kind,
-                           Workspace& /*work*/, BlockMatrix& out) const {
+                           SystemWorkspace& /*work*/, BlockMatrix& out) const {
   for (int slot = 0; slot < model_.slots; ++slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
     if (c.mass != 0) {  // inertia is in body axes: constant
@@ -177,7 +168,7 @@ void RigidSystem::add_block(const Law& law, RowOrigin origin, std::uint64_t id, 
   }
 }
 
-void RigidSystem::detect(const State& state, const DetectionQuery& query, Workspace& work,
+void RigidSystem::detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
                          Interactions& rows) const {
   Scratch& s = scratch(work);
   rows.clear(nv());
@@ -204,6 +195,8 @@ void RigidSystem::detect(const State& state, const DetectionQuery& query, Worksp
   }
   // What pulls from farther than the envelope must be seen from there.
   s.finder.find(state, std::max(query.envelope, longest_pull_), query.h, rows.contacts);
+  rows.contacts_q = state.q;
+  rows.contacts_t = state.t;
   detect_contacts(query.envelope, s, rows);
 }
 
@@ -244,11 +237,17 @@ void RigidSystem::detect_limits(const State& state, const DetectionQuery& query,
   }
 }
 
-void RigidSystem::measure(const State& state, bool accelerations, Workspace& work,
+void RigidSystem::measure(const State& state, bool accelerations, SystemWorkspace& work,
                           Interactions& rows) const {
   Scratch& s = scratch(work);
   refresh_places(state, s);
   rows.clear_numbers();
+  if (!rows.contacts.empty() && (rows.contacts_t != state.t || rows.contacts_q != state.q)) {
+    s.finder.remeasure(state, rows.contacts);
+    rows.contacts_q = state.q;
+    rows.contacts_t = state.t;
+  }
+  if (accelerations && !rows.contacts.empty()) s.finder.place_colliders(state, 0);
   for (int i = 0; i < rows.blocks(); ++i) measure_block(state, i, accelerations, s, rows);
 }
 
@@ -365,16 +364,19 @@ void RigidSystem::row_terms(const RowOrigin& origin, std::uint64_t id, int row,
       out.push_back(term(model_.frictions[origin.index].on));
       break;
     case Origin::contact:
-      break;  // the nearest points are taken as fixed during the step (recipe 000 §2.4.1): no second derivative
+      break;  // measured in rigid_contacts.cpp
   }
 }
 
 void RigidSystem::add_geometric_stiffness(const State& state, const Interactions& rows,
-                                          const Vector& lambda, double factor, Workspace& work,
+                                          const Vector& lambda, double factor, SystemWorkspace& work,
                                           BlockMatrix& out) const {
   Scratch& scr = scratch(work);
   refresh_places(state, scr);
+  if (!rows.contacts.empty()) scr.finder.place_colliders(state, 0);
   for (int i = 0; i < rows.blocks(); ++i) {
+    if (rows.origins[i].kind == Origin::contact)
+      add_contact_stiffness(state, rows, i, lambda, factor, scr, out);
     for (int r = 0; r < rows.laws[i].dim; ++r) {
       row_terms(rows.origins[i], rows.ids[i], r, scr.terms);
       for (const RowTerm& t : scr.terms) {
@@ -395,7 +397,7 @@ void RigidSystem::add_geometric_stiffness(const State& state, const Interactions
   }
 }
 
-Energies RigidSystem::energies(const State& state, Workspace& /*work*/) const {
+Energies RigidSystem::energies(const State& state, SystemWorkspace& /*work*/) const {
   Energies e;
   for (int slot = 0; slot < model_.slots; ++slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
@@ -408,7 +410,7 @@ Energies RigidSystem::energies(const State& state, Workspace& /*work*/) const {
   return e;
 }
 
-Powers RigidSystem::powers(const State& state, Workspace& /*work*/) const {
+Powers RigidSystem::powers(const State& state, SystemWorkspace& /*work*/) const {
   Powers p;
   for (const Force& force : model_.forces) {
     p.dissipated += dissipated_power(force, model_, state);

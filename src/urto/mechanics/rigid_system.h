@@ -23,20 +23,20 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   const std::vector<Material>& contact_materials() const { return materials_; }
 
   const Layout& layout() const override { return model_.layout; }
-  std::unique_ptr<Workspace> make_workspace() const override;
+  std::unique_ptr<SystemWorkspace> make_workspace() const override;
   bool may_be_one_sided() const override;
-  void force(const State& state, Workspace& work, Vector& f) const override;
-  void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+  void force(const State& state, SystemWorkspace& work, Vector& f) const override;
+  void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
-  void detect(const State& state, const DetectionQuery& query, Workspace& work,
+  void detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
               Interactions& rows) const override;
-  void measure(const State& state, bool accelerations, Workspace& work,
+  void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
-                               double factor, Workspace& work, BlockMatrix& out) const override;
-  void accept(State& state, Workspace& /*work*/) const override { update_angles(model_, state); }
-  Energies energies(const State& state, Workspace& work) const override;
-  Powers powers(const State& state, Workspace& work) const override;
+                               double factor, SystemWorkspace& work, BlockMatrix& out) const override;
+  void accept(State& state, SystemWorkspace& /*work*/) const override { update_angles(model_, state); }
+  Energies energies(const State& state, SystemWorkspace& work) const override;
+  Powers powers(const State& state, SystemWorkspace& work) const override;
   std::string describe(const Interactions& rows, int block) const override;
 
   const FreeRotation* free_rotation() const override { return this; }
@@ -44,11 +44,11 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   const ContactTracking* contact_tracking() const override { return this; }
   ContactShift contact_shift(const State& state, const Interactions& rows, int block,
                              const Vec3& point, const Vector& increment, double from,
-                             Workspace& work) const override;
+                             SystemWorkspace& work) const override;
 
  private:
   struct Scratch;  ///< the workspace: places of the bodies, contact finder, lists of terms
-  static Scratch& scratch(Workspace& work);
+  static Scratch& scratch(SystemWorkspace& work);
   void refresh_places(const State& state, Scratch& s) const;
 
   RowTerm term(const CoordinateRef& c, double factor = 1) const;
@@ -75,6 +75,11 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
                      Interactions& rows) const;
   void measure_contact(const State& state, int block, bool accelerations, const Scratch& s,
                        Interactions& rows) const;
+  void measure_contact_acceleration(const State& state, int block, const Scratch& s,
+                                    Interactions& rows) const;
+  void add_contact_stiffness(const State& state, const Interactions& rows, int block,
+                             const Vector& lambda, double factor, const Scratch& s,
+                             BlockMatrix& out) const;
 
   const Model& model_;
   std::vector<Material> materials_ = {};

@@ -4,7 +4,7 @@
 //
 //     M(q) v̇ = f(q, v, t) + Jᵀλ,     g(q, t) obeys its laws,     q̇ by ⊕ of the layout
 //
-// A system is constant: threads may share it. What a call needs to work with belongs to the caller (Workspace); steppers and
+// A system is constant: threads may share it. What a call needs to work with belongs to the caller (SystemWorkspace); steppers and
 // analyses hold both together (SystemAccess, below).
 #pragma once
 
@@ -44,9 +44,9 @@ struct Powers {  ///< [W]
 class System;
 
 /// Scratch of one user of a system, made by it and good for it alone. One per thread.
-class Workspace {
+class SystemWorkspace {
  public:
-  virtual ~Workspace() = default;
+  virtual ~SystemWorkspace() = default;
 };
 
 /// A contact now, and what happened to the place where its two bodies met at an earlier time.
@@ -74,7 +74,7 @@ class ContactTracking {
   /// `increment` since then.
   virtual ContactShift contact_shift(const State& state, const Interactions& rows, int block,
                                      const Vec3& point, const Vector& increment, double from,
-                                     Workspace& work) const = 0;
+                                     SystemWorkspace& work) const = 0;
 };
 
 class System {
@@ -87,21 +87,21 @@ class System {
   virtual const Layout& layout() const = 0;
   int nq() const { return layout().nq(); }
   int nv() const { return layout().nv(); }
-  virtual std::unique_ptr<Workspace> make_workspace() const { return std::make_unique<Workspace>(); }
+  virtual std::unique_ptr<SystemWorkspace> make_workspace() const { return std::make_unique<SystemWorkspace>(); }
 
   /// f(q, v, t), overwritten.
-  virtual void force(const State& state, Workspace& work, Vector& f) const = 0;
+  virtual void force(const State& state, SystemWorkspace& work, Vector& f) const = 0;
   /// out += c_M M − c_v ∂f/∂v − c_q ∂f/∂q, between the matrix's start_assembly and finish_assembly. `kind` is that of the tangents of f.
-  virtual void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+  virtual void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                         BlockMatrix& out) const = 0;
 
   /// Which rows exist: laws, ids, origins, the nodes they touch, contacts. Overwrites `rows`, whose numbers stay zero.
-  virtual void detect(const State& /*state*/, const DetectionQuery& /*query*/, Workspace& /*work*/,
+  virtual void detect(const State& /*state*/, const DetectionQuery& /*query*/, SystemWorkspace& /*work*/,
                       Interactions& rows) const {
     rows.clear(nv());
   }
   /// Those rows at any state: g, J, g_t and, when asked for, J̇v.
-  virtual void measure(const State& /*state*/, bool /*accelerations*/, Workspace& /*work*/,
+  virtual void measure(const State& /*state*/, bool /*accelerations*/, SystemWorkspace& /*work*/,
                        Interactions& rows) const {
     rows.clear_numbers();
   }
@@ -110,12 +110,12 @@ class System {
   /// out −= factor · ∂(Jᵀλ)/∂q of rows measured at this state.
   virtual void add_geometric_stiffness(const State& /*state*/, const Interactions& /*rows*/,
                                        const Vector& /*lambda*/, double /*factor*/,
-                                       Workspace& /*work*/, BlockMatrix& /*out*/) const {}
+                                       SystemWorkspace& /*work*/, BlockMatrix& /*out*/) const {}
 
   /// Called on every accepted state: counters of turns and the like, in the state's named arrays.
-  virtual void accept(State& /*state*/, Workspace& /*work*/) const {}
-  virtual Energies energies(const State& state, Workspace& work) const = 0;
-  virtual Powers powers(const State& /*state*/, Workspace& /*work*/) const { return {}; }
+  virtual void accept(State& /*state*/, SystemWorkspace& /*work*/) const {}
+  virtual Energies energies(const State& state, SystemWorkspace& work) const = 0;
+  virtual Powers powers(const State& /*state*/, SystemWorkspace& /*work*/) const { return {}; }
   /// A person's name for a row block.
   virtual std::string describe(const Interactions& /*rows*/, int block) const {
     return "row block " + std::to_string(block);
@@ -181,7 +181,7 @@ class SystemAccess {
 
  private:
   const System& system_;
-  std::unique_ptr<Workspace> work_;
+  std::unique_ptr<SystemWorkspace> work_;
 };
 
 }  // namespace urto

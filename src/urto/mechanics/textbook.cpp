@@ -35,7 +35,7 @@ int PointSystem::add_point(double mass) {
   return static_cast<int>(masses_.size()) - 1;
 }
 
-void PointSystem::force(const State& state, Workspace& /*work*/, Vector& f) const {
+void PointSystem::force(const State& state, SystemWorkspace& /*work*/, Vector& f) const {
   f.resize(nv());
   for (std::size_t k = 0; k < masses_.size(); ++k)
     f.segment<3>(3 * static_cast<int>(k)) = masses_[k] * gravity;
@@ -50,7 +50,7 @@ void PointSystem::force(const State& state, Workspace& /*work*/, Vector& f) cons
 }
 
 void PointSystem::assemble(const State& state, const Coefficients& c, Tangent kind,
-                           Workspace& /*work*/, BlockMatrix& out) const {
+                           SystemWorkspace& /*work*/, BlockMatrix& out) const {
   for (std::size_t k = 0; k < masses_.size(); ++k)
     out.block(static_cast<int>(k)).diagonal().array() += c.mass * masses_[k];
   if (c.damping == 0 && c.stiffness == 0) return;
@@ -71,7 +71,7 @@ void PointSystem::assemble(const State& state, const Coefficients& c, Tangent ki
   }
 }
 
-void PointSystem::detect(const State&, const DetectionQuery&, Workspace& /*work*/,
+void PointSystem::detect(const State&, const DetectionQuery&, SystemWorkspace& /*work*/,
                          Interactions& rows) const {
   rows.clear(nv());
   for (int k = 0; k < static_cast<int>(rods.size()); ++k) {
@@ -86,7 +86,7 @@ void PointSystem::detect(const State&, const DetectionQuery&, Workspace& /*work*
   }
 }
 
-void PointSystem::measure(const State& state, bool /*accelerations*/, Workspace& /*work*/,
+void PointSystem::measure(const State& state, bool /*accelerations*/, SystemWorkspace& /*work*/,
                           Interactions& rows) const {
   rows.clear_numbers();
   for (int i = 0; i < rows.blocks(); ++i) {
@@ -111,7 +111,7 @@ void PointSystem::measure(const State& state, bool /*accelerations*/, Workspace&
 }
 
 void PointSystem::add_geometric_stiffness(const State&, const Interactions& rows,
-                                          const Vector& lambda, double factor, Workspace& /*work*/,
+                                          const Vector& lambda, double factor, SystemWorkspace& /*work*/,
                                           BlockMatrix& out) const {
   for (int i = 0; i < rows.blocks(); ++i) {
     if (rows.origins[i].kind != Origin::joint) continue;
@@ -121,7 +121,7 @@ void PointSystem::add_geometric_stiffness(const State&, const Interactions& rows
   }
 }
 
-Energies PointSystem::energies(const State& state, Workspace& /*work*/) const {
+Energies PointSystem::energies(const State& state, SystemWorkspace& /*work*/) const {
   Energies e;
   for (std::size_t k = 0; k < masses_.size(); ++k) {
     const int at = 3 * static_cast<int>(k);
@@ -135,7 +135,7 @@ Energies PointSystem::energies(const State& state, Workspace& /*work*/) const {
   return e;
 }
 
-Powers PointSystem::powers(const State& state, Workspace& /*work*/) const {
+Powers PointSystem::powers(const State& state, SystemWorkspace& /*work*/) const {
   Powers p;
   for (const PointSpring& s : springs) {
     const Vec3 n = (place(state.q, s.b) - place(state.q, s.a)).normalized();
@@ -178,11 +178,11 @@ LinearSystem::LinearSystem(Matrix M, Matrix D, Matrix K, Vector load)
   }
 }
 
-void LinearSystem::force(const State& state, Workspace& /*work*/, Vector& f) const {
+void LinearSystem::force(const State& state, SystemWorkspace& /*work*/, Vector& f) const {
   f = load_ - K_ * state.q - D_ * state.v;
 }
 
-void LinearSystem::assemble(const State&, const Coefficients& c, Tangent, Workspace& /*work*/,
+void LinearSystem::assemble(const State&, const Coefficients& c, Tangent, SystemWorkspace& /*work*/,
                             BlockMatrix& out) const {
   const bool whole = layout_.nodes() == 1;
   const auto add = [&](const SparseMatrix& A, double factor) {
@@ -200,12 +200,12 @@ void LinearSystem::assemble(const State&, const Coefficients& c, Tangent, Worksp
   add(K_, c.stiffness);
 }
 
-Energies LinearSystem::energies(const State& state, Workspace& /*work*/) const {
+Energies LinearSystem::energies(const State& state, SystemWorkspace& /*work*/) const {
   return {.kinetic = 0.5 * state.v.dot(M_ * state.v),
           .potential = 0.5 * state.q.dot(K_ * state.q) - load_.dot(state.q)};
 }
 
-Powers LinearSystem::powers(const State& state, Workspace& /*work*/) const {
+Powers LinearSystem::powers(const State& state, SystemWorkspace& /*work*/) const {
   return {.dissipated = state.v.dot(D_ * state.v)};
 }
 
@@ -217,14 +217,14 @@ Eigen::Matrix2d CartPendulum::mass(double theta) const {
   return M;
 }
 
-void CartPendulum::force(const State& state, Workspace& /*work*/, Vector& f) const {
+void CartPendulum::force(const State& state, SystemWorkspace& /*work*/, Vector& f) const {
   f.resize(2);
   const double s = std::sin(state.q[1]);
   f << bob * length * s * state.v[1] * state.v[1], -bob * gravity * length * s;
 }
 
 void CartPendulum::assemble(const State& state, const Coefficients& c, Tangent kind,
-                            Workspace& /*work*/, BlockMatrix& out) const {
+                            SystemWorkspace& /*work*/, BlockMatrix& out) const {
   Eigen::Matrix2d A = c.mass * mass(state.q[1]);
   if (kind == Tangent::exact) {
     const double s = std::sin(state.q[1]);
@@ -236,7 +236,7 @@ void CartPendulum::assemble(const State& state, const Coefficients& c, Tangent k
   out.add(0, 0, A);
 }
 
-Energies CartPendulum::energies(const State& state, Workspace& /*work*/) const {
+Energies CartPendulum::energies(const State& state, SystemWorkspace& /*work*/) const {
   const Eigen::Vector2d v = state.v;
   return {.kinetic = 0.5 * v.dot(mass(state.q[1]) * v),
           .potential = -bob * gravity * length * std::cos(state.q[1])};
@@ -250,21 +250,21 @@ double RockingBlock::slender_period(double tilt) const {
   return 4 / std::sqrt(rate_squared()) * std::acosh(1 / (1 - tilt / slope));
 }
 
-void RockingBlock::force(const State& state, Workspace& /*work*/, Vector& f) const {
+void RockingBlock::force(const State& state, SystemWorkspace& /*work*/, Vector& f) const {
   f.resize(1);
   f[0] = -weight * radius * std::sin(slope - state.q[0]);
 }
 
 // Tilting makes the block weaker: there is no semi-definite part.
 void RockingBlock::assemble(const State& state, const Coefficients& c, Tangent kind,
-                            Workspace& /*work*/, BlockMatrix& out) const {
+                            SystemWorkspace& /*work*/, BlockMatrix& out) const {
   double sum = c.mass * inertia();
   if (kind == Tangent::exact)
     sum -= c.stiffness * weight * radius * std::cos(slope - state.q[0]);
   out.block(0)(0, 0) += sum;
 }
 
-void RockingBlock::detect(const State& state, const DetectionQuery& query, Workspace& /*work*/,
+void RockingBlock::detect(const State& state, const DetectionQuery& query, SystemWorkspace& /*work*/,
                           Interactions& rows) const {
   rows.clear(1);
   const double reach = query.envelope + 2 * query.h * std::abs(state.v[0]);
@@ -274,7 +274,7 @@ void RockingBlock::detect(const State& state, const DetectionQuery& query, Works
   rows.add_entry(0, 1);
 }
 
-void RockingBlock::measure(const State& state, bool /*accelerations*/, Workspace& /*work*/,
+void RockingBlock::measure(const State& state, bool /*accelerations*/, SystemWorkspace& /*work*/,
                            Interactions& rows) const {
   rows.clear_numbers();
   for (int i = 0; i < rows.blocks(); ++i) {
@@ -283,7 +283,7 @@ void RockingBlock::measure(const State& state, bool /*accelerations*/, Workspace
   }
 }
 
-Energies RockingBlock::energies(const State& state, Workspace& /*work*/) const {
+Energies RockingBlock::energies(const State& state, SystemWorkspace& /*work*/) const {
   return {.kinetic = 0.5 * inertia() * state.v[0] * state.v[0],
           .potential = weight * radius * std::cos(slope - state.q[0])};
 }
@@ -311,7 +311,7 @@ State NodeChain::start(double stretch) const {
   return state;
 }
 
-void NodeChain::force(const State& state, Workspace& /*work*/, Vector& f) const {
+void NodeChain::force(const State& state, SystemWorkspace& /*work*/, Vector& f) const {
   f.setZero(nv());
   for (int k = 0; k + 1 < layout_.nodes(); ++k) {
     const int a = layout_.v_start[k], b = layout_.v_start[k + 1];
@@ -322,7 +322,7 @@ void NodeChain::force(const State& state, Workspace& /*work*/, Vector& f) const 
   }
 }
 
-void NodeChain::assemble(const State&, const Coefficients& c, Tangent, Workspace& /*work*/,
+void NodeChain::assemble(const State&, const Coefficients& c, Tangent, SystemWorkspace& /*work*/,
                          BlockMatrix& out) const {
   const double spring = c.stiffness * stiffness + c.damping * damping;
   for (int k = 0; k < layout_.nodes(); ++k) {
@@ -338,7 +338,7 @@ void NodeChain::assemble(const State&, const Coefficients& c, Tangent, Workspace
   }
 }
 
-void NodeChain::detect(const State&, const DetectionQuery&, Workspace& /*work*/,
+void NodeChain::detect(const State&, const DetectionQuery&, SystemWorkspace& /*work*/,
                        Interactions& rows) const {
   rows.clear(nv());
   if (!held) return;
@@ -346,7 +346,7 @@ void NodeChain::detect(const State&, const DetectionQuery&, Workspace& /*work*/,
   rows.add_entry(0, layout_.size(0));
 }
 
-void NodeChain::measure(const State& state, bool /*accelerations*/, Workspace& /*work*/,
+void NodeChain::measure(const State& state, bool /*accelerations*/, SystemWorkspace& /*work*/,
                         Interactions& rows) const {
   rows.clear_numbers();
   for (int i = 0; i < rows.blocks(); ++i) {
@@ -355,7 +355,7 @@ void NodeChain::measure(const State& state, bool /*accelerations*/, Workspace& /
   }
 }
 
-Energies NodeChain::energies(const State& state, Workspace& /*work*/) const {
+Energies NodeChain::energies(const State& state, SystemWorkspace& /*work*/) const {
   Energies e{.kinetic = 0.5 * state.v.squaredNorm()};
   for (int k = 0; k + 1 < layout_.nodes(); ++k) {
     const double stretch = state.q[layout_.q_start[k + 1]] - state.q[layout_.q_start[k]];
@@ -365,7 +365,7 @@ Energies NodeChain::energies(const State& state, Workspace& /*work*/) const {
   return e;
 }
 
-Powers NodeChain::powers(const State& state, Workspace& /*work*/) const {
+Powers NodeChain::powers(const State& state, SystemWorkspace& /*work*/) const {
   Powers p;
   for (int k = 0; k + 1 < layout_.nodes(); ++k) {
     const double rate = state.v[layout_.v_start[k + 1]] - state.v[layout_.v_start[k]];

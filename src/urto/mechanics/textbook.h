@@ -46,17 +46,17 @@ class PointSystem final : public System {
   const std::vector<double>& masses() const { return masses_; }
 
   const Layout& layout() const override { return layout_; }
-  void force(const State& state, Workspace& work, Vector& f) const override;
-  void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+  void force(const State& state, SystemWorkspace& work, Vector& f) const override;
+  void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
-  void detect(const State& state, const DetectionQuery& query, Workspace& work,
+  void detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
               Interactions& rows) const override;
-  void measure(const State& state, bool accelerations, Workspace& work,
+  void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
-                               double factor, Workspace& work, BlockMatrix& out) const override;
-  Energies energies(const State& state, Workspace& work) const override;
-  Powers powers(const State& state, Workspace& work) const override;
+                               double factor, SystemWorkspace& work, BlockMatrix& out) const override;
+  Energies energies(const State& state, SystemWorkspace& work) const override;
+  Powers powers(const State& state, SystemWorkspace& work) const override;
   std::string describe(const Interactions& rows, int block) const override;
 
  private:
@@ -74,11 +74,11 @@ class LinearSystem final : public System {
   LinearSystem(Matrix M, Matrix D, Matrix K, Vector load);
 
   const Layout& layout() const override { return layout_; }
-  void force(const State& state, Workspace& work, Vector& f) const override;
-  void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+  void force(const State& state, SystemWorkspace& work, Vector& f) const override;
+  void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
-  Energies energies(const State& state, Workspace& work) const override;
-  Powers powers(const State& state, Workspace& work) const override;
+  Energies energies(const State& state, SystemWorkspace& work) const override;
+  Powers powers(const State& state, SystemWorkspace& work) const override;
 
  private:
   Layout layout_ = {};
@@ -94,10 +94,10 @@ class CartPendulum final : public System {
 
   CartPendulum() { layout_.add_flat(2); }
   const Layout& layout() const override { return layout_; }
-  void force(const State& state, Workspace& work, Vector& f) const override;
-  void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+  void force(const State& state, SystemWorkspace& work, Vector& f) const override;
+  void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
-  Energies energies(const State& state, Workspace& work) const override;
+  Energies energies(const State& state, SystemWorkspace& work) const override;
 
  private:
   Eigen::Matrix2d mass(double theta) const;
@@ -128,14 +128,14 @@ class RockingBlock final : public System {
 
   const Layout& layout() const override { return layout_; }
   bool may_be_one_sided() const override { return true; }
-  void force(const State& state, Workspace& work, Vector& f) const override;
-  void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+  void force(const State& state, SystemWorkspace& work, Vector& f) const override;
+  void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
-  void detect(const State& state, const DetectionQuery& query, Workspace& work,
+  void detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
               Interactions& rows) const override;
-  void measure(const State& state, bool accelerations, Workspace& work,
+  void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
-  Energies energies(const State& state, Workspace& work) const override;
+  Energies energies(const State& state, SystemWorkspace& work) const override;
   std::string describe(const Interactions& rows, int block) const override;
 
  private:
@@ -157,15 +157,15 @@ class NodeChain final : public System {
   State start(double stretch) const;
 
   const Layout& layout() const override { return layout_; }
-  void force(const State& state, Workspace& work, Vector& f) const override;
-  void assemble(const State& state, const Coefficients& c, Tangent kind, Workspace& work,
+  void force(const State& state, SystemWorkspace& work, Vector& f) const override;
+  void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
-  void detect(const State& state, const DetectionQuery& query, Workspace& work,
+  void detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
               Interactions& rows) const override;
-  void measure(const State& state, bool accelerations, Workspace& work,
+  void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
-  Energies energies(const State& state, Workspace& work) const override;
-  Powers powers(const State& state, Workspace& work) const override;
+  Energies energies(const State& state, SystemWorkspace& work) const override;
+  Powers powers(const State& state, SystemWorkspace& work) const override;
 
  private:
   Layout layout_ = {};

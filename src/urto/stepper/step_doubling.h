@@ -27,7 +27,7 @@ class StepDoubling final : public Stepper {
   void extrapolate();
 
   const System& system_;
-  std::unique_ptr<Workspace> work_;
+  std::unique_ptr<SystemWorkspace> work_;
   Stepper& inner_;
   SimulationOptions options_;
   int order_;
