@@ -62,16 +62,18 @@ struct Line {
 std::vector<Line> find_lines(const ModesCommand& c, const Linearisation& l) {
   std::vector<Line> lines;
   if (c.damped) {
-    for (const ComplexMode& mode : find_complex_modes(l))
+    for (const ComplexMode& mode : find_complex_modes(l)) {
       lines.push_back(
           {std::norm(mode.rate), mode.damping_ratio(), mode.shape.cwiseAbs(), mode.shape});
+    }
     if (c.count > 0 && static_cast<int>(lines.size()) > c.count) lines.resize(c.count);
     return lines;
   }
   const Modes modes = find_modes(l, {.count = c.count});
-  for (int k = 0; k < modes.squared.size(); ++k)
+  for (int k = 0; k < modes.squared.size(); ++k) {
     lines.push_back({modes.squared[k], 0, modes.shapes.col(k),
                      modes.shapes.col(k).cast<std::complex<double>>()});
+  }
   return lines;
 }
 
@@ -141,9 +143,10 @@ int run(const ModesCommand& c) {
     print_json(l, lines);
     return success;
   }
-  if (l.unbalanced > 1e-6)
+  if (l.unbalanced > 1e-6) {
     fmt::print(stderr, "urto: warning: no equilibrium: accelerations of up to {:.3g} there\n",
                l.unbalanced);
+  }
   print_lines(at.scene.model, lines, c.damped);
   return success;
 }

@@ -165,6 +165,12 @@ class FrameWriter {
     std::string group, item, name, unit;
   };
 
+  static std::string part_name(const Channel& c, int part) {
+    if (c.width == 1) return c.label;
+    return c.width == 3 ? fmt::format("{} {}", c.label, "xyz"[part])
+                        : fmt::format("{} {}", c.label, part + 1);
+  }
+
   /// The names of a channel's numbers; none for those of bodies, which the page has by itself.
   std::vector<Label> labels(const Channel& c) const {
     std::vector<Label> out;
@@ -186,10 +192,7 @@ class FrameWriter {
       const std::string kind = c.group.substr(0, c.group.size() - 1);  // "motors" are each a motor
       const auto group = std::ranges::find(about_.groups, c.group, &NamedGroup::name);
       for (const std::string& item : group->items) {
-        for (int i = 0; i < c.width; ++i)
-          out.push_back({kind, item,
-                         c.width > 1 ? fmt::format("{} {}", c.label, "xyz"[i % 3]) : c.label,
-                         c.unit});
+        for (int i = 0; i < c.width; ++i) out.push_back({kind, item, part_name(c, i), c.unit});
       }
     }
     return out;

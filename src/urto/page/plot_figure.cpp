@@ -88,6 +88,7 @@ std::vector<double> values_of(const ResultView& result, const Quantity& q) {
 template <typename Items>
 std::vector<std::string> names_of(const Items& items) {
   std::vector<std::string> out;
+  out.reserve(items.size());
   for (const auto& item : items) out.push_back(item.name);
   return out;
 }

@@ -162,6 +162,7 @@ class SeriesWriter {
     data.point_count = contacts.size();
     const auto vectors = [&](std::string& section, const char* name, Vec3 RecordedContact::*part) {
       std::vector<Vec3> values;
+      values.reserve(contacts.size());
       for (const RecordedContact& c : contacts) values.push_back(c.*part);
       data.add_vectors(section, name, values);
     };
