@@ -1,7 +1,7 @@
 // The iterations of the projected and Krylov methods allocate nothing: running twice as many costs not one allocation more. malloc itself is
 // replaced in this program, so what Eigen or the standard library do is counted as well.
-#include <atomic>
 #include <cstdlib>
+#include <new>
 
 #include <gtest/gtest.h>
 
@@ -9,53 +9,58 @@
 #include "urto/problem/generate.h"
 #include "urto/solver/solver.h"
 
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-}
-
-namespace {
-std::atomic<long> allocations{0};
-}
-
-long allocations_so_far() {
-  return allocations.load();
-}
-
-extern "C" void* malloc(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(size);
-}
-extern "C" int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  *out = __libc_memalign(alignment, size);
-  return *out == nullptr ? 12 : 0;
-}
-extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_memalign(alignment, size);
-}
-
 namespace urto {
 namespace {
 
 long allocations_for(const StepProblem& p, const char* solver, int iterations, Friction friction) {
   const SolveOptions options{
       .solver = solver, .tolerance = 1e-300, .max_iterations = iterations, .friction = friction};
-  const long before = allocations.load();
+  const long before = allocations_so_far();
   const Solution s = solve(p, options);
-  const long after = allocations.load();
+  const long after = allocations_so_far();
   EXPECT_EQ(s.iterations, iterations) << solver;
   return after - before;
 }
 
 TEST(Allocation, CounterCounts) {
-  const long before = allocations.load();
+  const long before = allocations_so_far();
   Vector v(100);
   v.setZero();
   volatile double* keep = v.data();
   EXPECT_EQ(keep[3], 0);
-  EXPECT_GE(allocations.load() - before, 1);
+  EXPECT_GE(allocations_so_far() - before, 1);
+}
+
+/// What one call adds to the count; the block is freed uncounted.
+template <class Allocate>
+long counted(Allocate allocate) {
+  const long before = allocations_so_far();
+  void* volatile block = allocate();  // volatile: a compiler may leave out a block that nobody uses
+  const long after = allocations_so_far();
+  EXPECT_NE(block, nullptr);
+  std::free(block);
+  return after - before;
+}
+
+TEST(Allocation, EveryWayToAllocateCountsOnce) {
+  EXPECT_EQ(counted([] { return std::malloc(100); }), 1);
+  EXPECT_EQ(counted([] { return std::calloc(10, 10); }), 1);
+  EXPECT_EQ(counted([] { return std::aligned_alloc(64, 128); }), 1);
+  EXPECT_EQ(counted([] { return std::realloc(nullptr, 100); }), 1);
+  EXPECT_EQ(counted([] {
+              void* volatile block = std::malloc(100);
+              return std::realloc(block, 100000);
+            }),
+            2);
+  EXPECT_EQ(counted([] { return reallocarray(nullptr, 10, 10); }), 1);
+  EXPECT_EQ(counted([] {
+              void* block = nullptr;
+              return posix_memalign(&block, 64, 100) == 0 ? block : nullptr;
+            }),
+            1);
+  // A block of operator new is one of malloc.
+  EXPECT_EQ(counted([] { return ::operator new(100); }), 1);
+  EXPECT_EQ(counted([] { return ::operator new(100, std::align_val_t(64)); }), 1);
 }
 
 TEST(Allocation, IterationsOfProjectedMethodsAllocateNothing) {

@@ -1,4 +1,5 @@
-// Counts every allocation of this program; the counter is in allocation_test.cpp.
+// Counts every allocation of this program: malloc and all its relatives, so also operator new,
+// Eigen and the libraries that we link. The counter is in counting.cpp.
 #pragma once
 
 long allocations_so_far();

@@ -9,7 +9,6 @@
 // H5HL_protect): those files are truncated, and their datasets are mutated through the library,
 // which gets to the checks of ours.
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -21,6 +20,7 @@
 #include <hdf5.h>
 
 #include "../problem/problem_samples.h"
+#include "fuzz/rounds.h"
 #include "urto/error.h"
 #include "urto/problem/problem_file.h"
 
@@ -47,12 +47,6 @@ namespace urto {
 namespace {
 
 using namespace samples;
-
-/// URTO_FUZZ_FACTOR makes the fuzz longer, for a search by hand.
-int rounds(int usual) {
-  const char* factor = std::getenv("URTO_FUZZ_FACTOR");
-  return factor == nullptr ? usual : usual * std::max(1, std::atoi(factor));
-}
 
 class ProblemFileFuzz : public testing::Test {
  protected:
@@ -173,7 +167,7 @@ std::vector<std::string> write_text_samples(const Directory& directory) {
 
 TEST_F(ProblemFileFuzz, TextBytes) {
   const std::vector<std::string> texts = write_text_samples(directory_);
-  for (int round = 0; round < rounds(150); ++round) {
+  for (int round = 0; round < fuzz_rounds(150); ++round) {
     for (const std::string& text : texts) {
       const std::string& other = texts[random_.below(static_cast<std::uint32_t>(texts.size()))];
       write_bytes(mutant_, mutated_bytes(text, other));
@@ -212,7 +206,7 @@ TEST_F(ProblemFileFuzz, TextWords) {
                                            FileFormat::global_text,   FileFormat::lcp_text,
                                            FileFormat::mlcp_text,     FileFormat::relay_text};
   for (std::size_t t = 0; t < texts.size(); ++t) {
-    for (int round = 0; round < rounds(150); ++round) {
+    for (int round = 0; round < fuzz_rounds(150); ++round) {
       std::vector<std::pair<std::size_t, std::size_t>> spans;  // of the words
       const std::string& text = texts[t];
       for (std::size_t at = 0; (at = text.find_first_not_of(" \t\n", at)) != std::string::npos;) {
@@ -263,7 +257,7 @@ std::vector<std::string> write_hdf5_samples(const Directory& directory) {
 
 TEST_F(ProblemFileFuzz, Hdf5Bytes) {
   const std::vector<std::string> files = write_hdf5_samples(directory_);
-  for (int round = 0; round < rounds(150); ++round) {
+  for (int round = 0; round < fuzz_rounds(150); ++round) {
     for (const std::string& bytes : files) {
       const std::string& other = files[random_.below(static_cast<std::uint32_t>(files.size()))];
       write_bytes(mutant_, mutated_bytes(bytes, other));
@@ -304,7 +298,7 @@ TEST_F(ProblemFileFuzz, Hdf5Truncations) {
   std::vector<std::string> files = write_hdf5_samples(directory_);
   files.push_back(write_old_format_sample(directory_));
   for (const std::string& bytes : files) {
-    for (int round = 0; round < rounds(40); ++round) {
+    for (int round = 0; round < fuzz_rounds(40); ++round) {
       write_bytes(mutant_,
                   bytes.substr(0, random_.below(static_cast<std::uint32_t>(bytes.size()))));
       check("truncated HDF5, round " + std::to_string(round));
@@ -395,7 +389,7 @@ TEST_F(ProblemFileFuzz, Hdf5Datasets) {
     write_bytes(mutant_, bytes);
     const std::vector<std::string> names = dataset_names(mutant_);
     ASSERT_FALSE(names.empty());
-    for (int round = 0; round < rounds(250); ++round) {
+    for (int round = 0; round < fuzz_rounds(250); ++round) {
       write_bytes(mutant_, bytes);
       const std::string name = pick(names);
       Dataset data = read_dataset(mutant_, name);

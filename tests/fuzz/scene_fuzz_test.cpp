@@ -1,12 +1,12 @@
 // A seeded fuzz of scene files: every mutation of a shipped scene loads or throws InputError. No
 // other exception, no crash, no hang. Half of the mutations are of the text (which mostly meets
 // the parser), half of the JSON tree (which gets past it). The same on every run.
-#include <cstdlib>
 #include <random>
 
 #include <nlohmann/json.hpp>
 
 #include "../scene/scene_samples.h"
+#include "fuzz/rounds.h"
 
 namespace urto {
 namespace {
@@ -118,8 +118,7 @@ void check(const std::string& text, const std::string& name) {
 }
 
 TEST(SceneFuzz, MutatedScenesLoadOrAreRefused) {
-  const char* factor = std::getenv("URTO_FUZZ_FACTOR");
-  const int rounds = 16 * (factor == nullptr ? 1 : std::max(1, std::atoi(factor)));
+  const int rounds = fuzz_rounds(16);
   Random random(20240501);
   for (const fs::path& file : shipped_scenes()) {
     const std::string text = text_of(file);
@@ -150,8 +149,7 @@ TEST(SceneFuzz, MutatedGeometryIsTakenOrRefused) {
         {"kind": "hull", "points": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]},
         {"kind": "box", "size": [1, 2, 3], "margin": 0.2}]}]})");
   const std::string name = (source_directory() / "scenes/geometry.json").string();
-  const char* factor = std::getenv("URTO_FUZZ_FACTOR");
-  const int rounds = 400 * (factor == nullptr ? 1 : std::max(1, std::atoi(factor)));
+  const int rounds = fuzz_rounds(400);
   Random random(11);
   for (int round = 0; round < rounds; ++round) {
     for (const std::string& mutated :
@@ -169,7 +167,7 @@ TEST(SceneFuzz, MutatedGeometryIsTakenOrRefused) {
 TEST(SceneFuzz, MutatedOverridesAreTakenOrRefused) {
   const std::string text = text_of(source_directory() / "scenes/geneva.json");
   Random random(7);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < fuzz_rounds(200); ++round) {
     const std::vector<std::string> overrides{
         mutated_text("bodies.wheel.shapes.1.radius=0.012", random)};
     try {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <Eigen/LU>
+
 namespace urto {
 namespace {
 
@@ -11,6 +13,13 @@ constexpr int largest_dense = 160;
 constexpr double relative_shift = 1e-12;
 
 }  // namespace
+
+struct SaddleLu::DenseLu : Eigen::PartialPivLU<Matrix> {};
+
+SaddleLu::SaddleLu() : lu_(std::make_unique<DenseLu>()) {}
+SaddleLu::~SaddleLu() = default;
+SaddleLu::SaddleLu(SaddleLu&&) noexcept = default;
+SaddleLu& SaddleLu::operator=(SaddleLu&&) noexcept = default;
 
 void SaddleLu::start(int dofs, int size) {
   dofs_ = dofs;
@@ -91,8 +100,8 @@ bool SaddleLu::factorize_dense() {
     }
     shifted_(s.row, s.row) += s.sign * relative_shift * inertia;
   }
-  lu_.compute(shifted_);
-  return lu_.matrixLU().diagonal().cwiseAbs().minCoeff() > std::numeric_limits<double>::min();
+  lu_->compute(shifted_);
+  return lu_->matrixLU().diagonal().cwiseAbs().minCoeff() > std::numeric_limits<double>::min();
 }
 
 bool SaddleLu::factorize_sparse() {
@@ -123,10 +132,10 @@ bool SaddleLu::factorize_sparse() {
 
 void SaddleLu::solve(const Vector& rhs, Vector& x) {
   if (dense_) {
-    x = lu_.solve(rhs);
+    x = lu_->solve(rhs);
     residual_ = rhs;
     residual_.noalias() -= A_ * x;
-    correction_ = lu_.solve(residual_);
+    correction_ = lu_->solve(residual_);
   } else {
     x = sparse_lu_.solve(rhs);
     residual_ = rhs - S_ * x;

@@ -9,13 +9,12 @@
 // refined once on the matrix without shifts.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
-#include <Eigen/LU>
-#include <Eigen/SparseLU>
-
 #include "urto/linalg/block_matrix.h"
+#include "urto/linalg/sparse_factors.h"
 #include "urto/math/types.h"
 
 namespace urto {
@@ -30,6 +29,11 @@ struct SaddleRow {
 
 class SaddleLu {
  public:
+  SaddleLu();
+  ~SaddleLu();
+  SaddleLu(SaddleLu&&) noexcept;
+  SaddleLu& operator=(SaddleLu&&) noexcept;
+
   /// Empties the matrix: `size` unknowns, the first `dofs` of them velocities or accelerations.
   void start(int dofs, int size);
   void add(int row, int column, double value) {
@@ -58,18 +62,19 @@ class SaddleLu {
   struct Shift {
     int row = 0, sign = 1;
   };
+  struct DenseLu;  ///< Eigen's, whose header is not for everybody who includes this one
   bool factorize_dense();
   bool factorize_sparse();
 
   int dofs_ = 0, size_ = 0;
   bool dense_ = true;
   Matrix A_, shifted_;
-  Eigen::PartialPivLU<Matrix> lu_;
+  std::unique_ptr<DenseLu> lu_;
   std::vector<Eigen::Triplet<double>> triplets_ = {};
   std::vector<Shift> shifts_ = {};
   SparseMatrix S_;
   std::vector<int> pattern_ = {};  ///< column starts and rows the sparse analysis belongs to
-  Eigen::SparseLU<SparseMatrix, Eigen::COLAMDOrdering<int>> sparse_lu_;
+  SparseLu sparse_lu_;
   Vector residual_, correction_, diagonal_;
   double relative_residual_ = 0;
 };

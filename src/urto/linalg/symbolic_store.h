@@ -10,15 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/SparseCholesky>
-#include <Eigen/SparseLU>
-
+#include "urto/linalg/sparse_factors.h"
 #include "urto/linalg/spd_factor.h"
 
 namespace urto {
-
-using SparseLdlt = Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower>;
-using SparseLu = Eigen::SparseLU<SparseMatrix>;
 
 class SymbolicStore {
  public:

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include <Eigen/SparseLU>
+
 #include "urto/solver/condensed_matrix.h"
 #include "urto/solver/delassus.h"
 

@@ -1,0 +1,48 @@
+// Eigen's sparse LDLᵀ and LU behind a wall: their headers are among the slowest to compile, and
+// whoever only keeps a factor need not read them. Names and meaning of the functions are Eigen's.
+#pragma once
+
+#include <memory>
+
+#include "urto/math/types.h"
+
+namespace urto {
+
+/// LDLᵀ of the lower triangle of a symmetric matrix, without pivoting.
+class SparseLdlt {
+ public:
+  SparseLdlt();
+  ~SparseLdlt();
+  SparseLdlt(SparseLdlt&&) noexcept;
+  SparseLdlt& operator=(SparseLdlt&&) noexcept;
+
+  void analyzePattern(const SparseMatrix& A);
+  void factorize(const SparseMatrix& A);
+  Eigen::ComputationInfo info() const;
+  Vector vectorD() const;
+  Vector solve(const Vector& rhs) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// LU with partial pivoting, columns ordered by COLAMD.
+class SparseLu {
+ public:
+  SparseLu();
+  ~SparseLu();
+  SparseLu(SparseLu&&) noexcept;
+  SparseLu& operator=(SparseLu&&) noexcept;
+
+  void analyzePattern(const SparseMatrix& A);
+  void factorize(const SparseMatrix& A);
+  Eigen::ComputationInfo info() const;
+  Vector solve(const Vector& rhs) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace urto
