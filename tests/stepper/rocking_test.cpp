@@ -7,6 +7,7 @@
 #include "stepper/smooth_runs.h"
 #include "urto/error.h"
 #include "urto/mechanics/textbook.h"
+#include "urto/stepper/dvi.h"
 
 namespace urto {
 namespace {
