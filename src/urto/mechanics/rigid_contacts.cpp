@@ -36,6 +36,11 @@ Mat3 frame_rate(const Mat3& axes, const Vec3& dn) {
   return out;
 }
 
+// From the point of the rows, midway, to the surface of A (side 0) or B.
+Vec3 to_surface(const Contact& c, int side) {
+  return (side == 0 ? 0.5 : -0.5) * c.gap * c.normal;
+}
+
 /// What a contact does along the motion of its bodies, in world axes.
 struct ContactDrift {
   Mat3 axes, axes_rate;
@@ -50,7 +55,7 @@ ContactDrift contact_drift(const Model& model, const State& state, const Contact
                            const std::vector<BodyVelocity>& velocities,
                            const ContactFinder& finder) {
   const std::array<int, 2> bodies{c.body_a, c.body_b};
-  std::array<Vec3, 2> omega, speed, arm, point;
+  std::array<Vec3, 2> omega, speed, arm, point, surface;
   for (int side = 0; side < 2; ++side) {
     const BodyPlace& at = places[bodies[side]];
     const BodyVelocity& v = velocities[bodies[side]];
@@ -58,10 +63,11 @@ ContactDrift contact_drift(const Model& model, const State& state, const Contact
     omega[side] = at.A * v.omega;
     speed[side] = v.v;
     point[side] = v.v + omega[side].cross(arm[side]);
+    surface[side] = v.v + omega[side].cross(arm[side] + to_surface(c, side));
   }
   const ContactRates rates = contact_rates(contact_curvature(finder, state, c));
-  const ContactMotion m = contact_motion(rates, omega[0], omega[1], point[0] - point[1]);
-  const Vec3 midway = 0.5 * (point[0] + m.point_a + point[1] + m.point_b);
+  const ContactMotion m = contact_motion(rates, omega[0], omega[1], surface[0] - surface[1]);
+  const Vec3 midway = 0.5 * (surface[0] + m.point_a + surface[1] + m.point_b);
   ContactDrift out;
   out.axes = contact_frame(c.normal);
   out.axes_rate = frame_rate(out.axes, m.normal);
@@ -244,10 +250,10 @@ void RigidSystem::add_contact_stiffness(const State& state, const Interactions& 
       } else {
         turn[moving] = s.places[bodies[moving]].A.col(k - 3);
       }
-      const std::array<Vec3, 2> point{shift[0] + turn[0].cross(arms[0]),
-                                      shift[1] + turn[1].cross(arms[1])};
-      const ContactMotion m = contact_motion(rates, turn[0], turn[1], point[0] - point[1]);
-      const Vec3 midway = 0.5 * (point[0] + m.point_a + point[1] + m.point_b);
+      const std::array<Vec3, 2> surface{shift[0] + turn[0].cross(arms[0] + to_surface(c, 0)),
+                                        shift[1] + turn[1].cross(arms[1] + to_surface(c, 1))};
+      const ContactMotion m = contact_motion(rates, turn[0], turn[1], surface[0] - surface[1]);
+      const Vec3 midway = 0.5 * (surface[0] + m.point_a + surface[1] + m.point_b);
       const Mat3 turned = frame_rate(axes, m.normal);
       const Vec3 F = axes * force, dF = turned * force;
       const Vec3 M = axes * moment, dM = turned * moment;
