@@ -57,9 +57,9 @@ TEST(OwnSolver, SolvesAProblemByName) {
 
 TEST(OwnSolver, SolvesTheStepsOfARun) {
   register_once();
-  Model m = testing::empty_model();
-  testing::add_floor(m);
-  for (int k = 0; k < 3; ++k) testing::add_ball(m, "", {k, 0, 0.11}, 0.1, 1);
+  Model m = urto::testing::empty_model();
+  urto::testing::add_floor(m);
+  for (int k = 0; k < 3; ++k) urto::testing::add_ball(m, "", {0.5 * k, 0, 0.11}, 0.1, 1);
   finalize(m);
   SimulationOptions o;
   o.duration = 0.2;
