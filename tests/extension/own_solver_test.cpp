@@ -66,7 +66,8 @@ TEST(OwnSolver, SolvesTheStepsOfARun) {
   o.solver.solver = "richardson";
   Simulation run(m, o);
   run.start();
-  while (run.advance()) {}
+  while (run.advance()) {
+  }
   EXPECT_EQ(run.checkpoint().missed, 0);
   EXPECT_NEAR(run.state().q[2], 0.1, 1e-4);
 }

@@ -278,7 +278,8 @@ void Certifier::measure_scales(const StepProblem& p) {
           scale_[i] += inverse_mass_norm(*blocks, entry, v);
           continue;
         }
-        for (int c = 0; c < entry.width; ++c) scale_[i] += v[c] * v[c] / diagonal_[entry.column + c];
+        for (int c = 0; c < entry.width; ++c)
+          scale_[i] += v[c] * v[c] / diagonal_[entry.column + c];
       }
     }
   }

@@ -151,8 +151,7 @@ void DviStepper::add_pull(int block, double h) {
   for (int e = J.entry_start[block]; e < J.entry_start[block + 1]; ++e) {
     const BlockRows::Entry& entry = J.entries[e];
     const double* normal = J.values.data() + entry.offset;
-    for (int c = 0; c < entry.width; ++c)
-      problem_.a[entry.column + c] -= impulse * normal[c];
+    for (int c = 0; c < entry.width; ++c) problem_.a[entry.column + c] -= impulse * normal[c];
   }
 }
 
