@@ -64,6 +64,7 @@ TEST(Allocation, EveryWayToAllocateCountsOnce) {
 }
 
 TEST(Allocation, IterationsOfProjectedMethodsAllocateNothing) {
+  ASSERT_FALSE(solvers().empty());  // which makes the registry
   const StepProblem packing = sphere_packing({.contacts = 100});
   const StepProblem local = random_local({.contacts = 30, .rank_deficiency = 0.3});
   for (const char* solver :

@@ -103,5 +103,63 @@ TEST(StepAllocation, RollingSpinningSoftAndStickyContactsAllocateNothing) {
   EXPECT_EQ(run.checkpoint().missed, 0);
 }
 
+// Lattices of 3 × 3 balls coupled by springs, on the floor, in two sizes: H couples their nodes.
+Model lattices() {
+  Model m = empty_model();
+  add_floor(m);
+  for (int k = 0; k < 6; ++k) {
+    const int rows = 2 + k % 2;
+    int left = 0;
+    for (int n = 0; n < 3 * rows; ++n) {
+      const int body = add_ball(m, "", {2.0 * k + 0.31 * (n % 3), 0.3 * (n / 3), 0.1}, 0.1, 1);
+      if (n % 3 > 0) {
+        MeasureSpring spring;
+        spring.marker_a = add_marker(m, "", left, {});
+        spring.marker_b = add_marker(m, "", body, {});
+        spring.rest = 0.3;
+        spring.stiffness.slope = 1000;
+        m.forces.push_back(spring);
+      }
+      left = body;
+    }
+  }
+  finalize(m);
+  return m;
+}
+
+TEST(StepAllocation, SpringsBetweenBodiesInContactAllocateNothing) {
+  const Model m = lattices();
+  SimulationOptions o;
+  o.duration = 10;
+  Simulation run(m, o);
+  run.start();
+  allocations_in(run, 100);
+  EXPECT_EQ(allocations_in(run, 50), 0);
+  EXPECT_EQ(run.report().solve.handed_on, 0);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
+TEST(StepAllocation, NamedSweepsOnEqualIslandsAllocateNothing) {
+  Model m = empty_model();
+  add_floor(m);
+  for (int i = 0; i < 50; ++i) {
+    add_ball(m, "", {0.5 * i, 0, 0.1}, 0.1, 1 + i);
+    add_ball(m, "", {0.5 * i, 0, 0.3}, 0.1, 1);
+  }
+  finalize(m);
+  for (const char* solver : {"nsgs", "sor", "ssor", "jacobi"}) {
+    SimulationOptions o;
+    o.duration = 10;
+    o.solver.solver = solver;
+    o.solver.tolerance = 1e-6;
+    Simulation run(m, o);
+    run.start();
+    allocations_in(run, 20);
+    EXPECT_EQ(run.report().solve.handed_on, 50);
+    EXPECT_EQ(allocations_in(run, 20), 0) << solver;
+    EXPECT_EQ(run.checkpoint().missed, 0) << solver;
+  }
+}
+
 }  // namespace
 }  // namespace urto

@@ -59,14 +59,15 @@ TEST(OwnSolver, SolvesTheStepsOfARun) {
   register_once();
   Model m = urto::testing::empty_model();
   urto::testing::add_floor(m);
-  for (int k = 0; k < 3; ++k) urto::testing::add_ball(m, "", {1.0 * k, 0, 0.11}, 0.1, 1);
+  for (int k = 0; k < 3; ++k) urto::testing::add_ball(m, "", {0.5 * k, 0, 0.11}, 0.1, 1);
   finalize(m);
   SimulationOptions o;
   o.duration = 0.2;
   o.solver.solver = "richardson";
   Simulation run(m, o);
   run.start();
-  while (run.advance()) {}
+  while (run.advance()) {
+  }
   EXPECT_EQ(run.checkpoint().missed, 0);
   EXPECT_NEAR(run.state().q[2], 0.1, 1e-4);
 }

@@ -43,7 +43,8 @@ State state_after(const char* solver, int threads) {
   const Model m = archipelago();
   Simulation run(m, o);
   run.start();
-  while (run.advance()) {}
+  while (run.advance()) {
+  }
   EXPECT_EQ(run.checkpoint().missed, 0) << solver;
   return run.state();
 }

@@ -94,8 +94,7 @@ void SaddleLdlt::fill_rows(int r, int& edge, double relative_regularisation) {
   }
   double* D = ldlt.diagonal(node);
   for (int a = 0; a < rows; ++a) {
-    const double soft =
-        system_.compliance.empty() ? 0 : system_.compliance[J.row_start[i] + a];
+    const double soft = system_.compliance.empty() ? 0 : system_.compliance[J.row_start[i] + a];
     D[a * rows + a] = -soft - relative_regularisation * (own[a] > 0 ? own[a] : 1);
   }
 }
@@ -214,8 +213,7 @@ double SaddleLdlt::refine(const Data& data, double goal, int most, Vector& x, Ve
   for (int n = 0; n < nodes; ++n) {
     const int k = system_.nodes[n];
     const auto mass = H.block(k);
-    for (int d = 0; d < H.size(k); ++d)
-      free_[row(n) + d] = (*data.a)[H.start[k] + d] / mass(d, d);
+    for (int d = 0; d < H.size(k); ++d) free_[row(n) + d] = (*data.a)[H.start[k] + d] / mass(d, d);
   }
   double last = std::numeric_limits<double>::infinity();
   for (int round = 0;; ++round) {

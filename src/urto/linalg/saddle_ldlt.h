@@ -31,7 +31,7 @@ class SaddleLdlt {
     std::span<const int> blocks = {};     ///< row blocks, whose entries stand on the nodes
     std::span<const int> heights = {};    ///< rows of each that take part; empty: all
     std::span<const int> node_of_dof = {};
-    std::span<const int> place = {};         ///< of each node of H in `nodes`
+    std::span<const int> place = {};          ///< of each node of H in `nodes`
     std::span<const double> compliance = {};  ///< diagonal of E, per row of J; empty: none
   };
   /// Right-hand sides, and the row blocks whose λ acts on the nodes: the system's own and those

@@ -262,7 +262,13 @@ double Certifier::inverse_mass_norm(const BlockMatrix& H, const BlockRows::Entry
 void Certifier::measure_scales(const StepProblem& p) {
   scale_.assign(p.blocks(), 0.0);
   const BlockMatrix* blocks = block_diagonal_mass(p);
-  if (blocks == nullptr) diagonal_ = mass_diagonal(p);
+  if (const auto* coupled = std::get_if<BlockMatrix>(&p.H); coupled != nullptr && !blocks) {
+    resize(diagonal_, coupled->rows());
+    for (int k = 0; k < coupled->blocks(); ++k)
+      diagonal_.segment(coupled->start[k], coupled->size(k)) = coupled->block(k).diagonal();
+  } else if (blocks == nullptr) {
+    diagonal_ = mass_diagonal(p);
+  }
   for (int i = 0; i < p.J.blocks(); ++i) {
     for (int r = 0; r < p.J.height(i); ++r) {
       for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
@@ -272,7 +278,8 @@ void Certifier::measure_scales(const StepProblem& p) {
           scale_[i] += inverse_mass_norm(*blocks, entry, v);
           continue;
         }
-        for (int c = 0; c < entry.width; ++c) scale_[i] += v[c] * v[c] / diagonal_[entry.column + c];
+        for (int c = 0; c < entry.width; ++c)
+          scale_[i] += v[c] * v[c] / diagonal_[entry.column + c];
       }
     }
   }

@@ -33,8 +33,8 @@ class ActiveSet {
   void release(RowAccess& rows);
   void enter_cones(RowAccess& rows) const;
 
-  std::vector<Role> role_ = {};     ///< per row block of the island
-  std::vector<double> bound_ = {};  ///< per row block: the force of one that is apart
+  std::vector<Role> role_ = {};                  ///< per row block of the island
+  std::vector<double> bound_ = {};               ///< per row block: the force of one that is apart
   std::vector<int> blocks_ = {}, heights_ = {};  ///< of the system
   SaddleLdlt saddle_;
 };

@@ -69,8 +69,8 @@ void accumulate(Solution& total, Solution&& next) {
 }  // namespace
 
 void IslandSweeps::begin(const SolveOptions& options) {
-  const double local = 0.1 * below_tolerance * options.tolerance /
-                       std::sqrt(std::max(1, sweeps_.rows().size()));
+  const double local =
+      0.1 * below_tolerance * options.tolerance / std::sqrt(std::max(1, sweeps_.rows().size()));
   sweeps_.begin({.friction = options.friction, .tolerance = std::max(1e-14, local)});
 }
 
@@ -187,8 +187,7 @@ void Escalation::add_swept(const Vector& lambda, const SweepResult& result) {
   workspace_.certifier.certify(problem_, swept.x, swept.lambda, options_.friction,
                                swept.certificate);
   swept.iterations = result.sweeps;
-  swept.status =
-      swept.certificate.meets(options_.tolerance) ? Status::converged : result.status;
+  swept.status = swept.certificate.meets(options_.tolerance) ? Status::converged : result.status;
   if (result.history != nullptr) swept.history = std::move(*result.history);
   accumulate(best_, std::move(swept));
 }
@@ -266,8 +265,7 @@ bool Escalation::leave_one_out() {
     constraint_velocity(problem_, part.x, part.lambda, part.u);
     workspace_.certifier.certify(problem_, part.x, part.lambda, options_.friction,
                                  part.certificate);
-    part.status =
-        part.certificate.meets(options_.tolerance) ? Status::converged : Status::stalled;
+    part.status = part.certificate.meets(options_.tolerance) ? Status::converged : Status::stalled;
     accumulate(best_, std::move(part));
     if (best_.status == Status::converged) return true;
     if (seconds_since(start_) > options_.time_limit) return false;

@@ -5,8 +5,7 @@
 namespace urto {
 
 // Row `row` of J_i times y_, which is in the order of the factor.
-double CoupledRows::at(const SaddleLdlt::System& island, const BlockRows& J, int i,
-                       int row) const {
+double CoupledRows::at(const SaddleLdlt::System& island, const BlockRows& J, int i, int row) const {
   double sum = 0;
   for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
     const BlockRows::Entry& entry = J.entries[e];
@@ -45,8 +44,7 @@ bool CoupledRows::factorize(const StepProblem& p, const SaddleLdlt::System& isla
   mass_.solve(y_.data());
   for (const int i : island.blocks) {
     rows.begin(p, p.E, i);
-    for (int r = 0; r < p.J.height(i); ++r)
-      rows.q[p.J.row_start[i] + r] += at(island, p.J, i, r);
+    for (int r = 0; r < p.J.height(i); ++r) rows.q[p.J.row_start[i] + r] += at(island, p.J, i, r);
     const double trace = trace_with_diagonal_mass(p, i, mass_diagonal);
     rows.scale[i] = trace > 0 ? p.J.height(i) / trace : 1;
   }

@@ -14,11 +14,13 @@ class CoupledRows {
   bool factorize(const StepProblem& p, const SaddleLdlt::System& island,
                  const Vector& mass_diagonal, RowBlocks& rows);
   /// Then, for sweeps: W itself, and W_ii with their inverses.
-  void assemble(const StepProblem& p, const SaddleLdlt::System& island,
-                const Vector& mass_diagonal, RowBlocks& rows);
+  void assemble(const StepProblem& p, const SaddleLdlt::System& island, const Vector& mass_diagonal,
+                RowBlocks& rows);
 
   const SaddleLdlt& mass() const { return mass_; }
-  const BlockRows& W() const { return W_; }  ///< row block p: the island's p-th, on the columns of λ
+  const BlockRows& W() const {
+    return W_;
+  }  ///< row block p: the island's p-th, on the columns of λ
 
  private:
   void lay_out(const StepProblem& p, const SaddleLdlt::System& island);

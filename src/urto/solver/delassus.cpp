@@ -152,8 +152,8 @@ bool Delassus::invert_mass(const BlockMatrix& H) {
     if (invert_positive_definite(H.size(k), H.values.data() + H.offset[k],
                                  inverse_mass_.values.data() + H.offset[k]))
       continue;
-    return fail(fmt::format("block {} of H (rows {} to {}) is not positive definite", k,
-                            H.start[k], H.start[k + 1] - 1));
+    return fail(fmt::format("block {} of H (rows {} to {}) is not positive definite", k, H.start[k],
+                            H.start[k + 1] - 1));
   }
   return true;
 }
@@ -229,8 +229,7 @@ void Delassus::compute_diagonal() {
       multiply_add_block(p.J, i, work_.data(), rows_.q.data() + K().start[i]);
       if (has_mass()) add_general_diagonal(i);
     }
-    rows_.finish(K().sets[i], i,
-                 coupled ? trace_with_diagonal_mass(p, i, diagonal_of_mass) : -1);
+    rows_.finish(K().sets[i], i, coupled ? trace_with_diagonal_mass(p, i, diagonal_of_mass) : -1);
   }
 }
 
@@ -293,7 +292,8 @@ void Delassus::assemble_from_bodies() {
       }
       return row[slot[j]];
     };
-    for (int e = problem_->J.entry_start[i]; has_mass() && e < problem_->J.entry_start[i + 1]; ++e) {
+    for (int e = problem_->J.entry_start[i]; has_mass() && e < problem_->J.entry_start[i + 1];
+         ++e) {
       const BlockRows::Entry& own = problem_->J.entries[e];
       const RowMajorMap a(rows_.JHinv.data() + own.offset, d, own.width);
       for (const Touch& touch : touching[own.column]) {

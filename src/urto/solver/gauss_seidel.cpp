@@ -63,8 +63,7 @@ bool GaussSeidel::solve_contact(const ConvexSet& set, const Eigen::Map<const Mat
   }
   if (options_.local == Local::quartic && cone && solve_local_quartic(set, M, q, r).solved)
     return true;
-  return solve_local_projection(set, M, q, r, options_.friction, local_tolerance_,
-                                projection_steps)
+  return solve_local_projection(set, M, q, r, options_.friction, local_tolerance_, projection_steps)
       .solved;
 }
 
@@ -89,7 +88,7 @@ void GaussSeidel::update(int p) {
     }
     // The projection is a method of its own: it finds out by itself what sticks.
     const bool stuck = options_.local != Local::projection &&
-                       sticks(set, data.inverse.data() + data.start[i], q.data(), next.data());
+                       sticks(set, data.inverse(set, i), q.data(), next.data());
     if (!stuck && !solve_contact(set, M, q.data(), next.data())) ++local_failures_;
   } else {
     descend(data, set, i, 1.0, lambda, u.data(), next.data());

@@ -28,8 +28,7 @@ void IslandProblem::copy_mass(const BlockMatrix& whole, std::span<const int> cou
   for (const int c : couplings) {
     const BlockMatrix::Coupling& pair = whole.couplings[c];
     const auto block = whole.coupling(c);
-    H.couplings.push_back(
-        {place[pair.row], place[pair.column], static_cast<int>(H.values.size())});
+    H.couplings.push_back({place[pair.row], place[pair.column], static_cast<int>(H.values.size())});
     H.values.insert(H.values.end(), block.data(), block.data() + block.size());
   }
 }
@@ -92,7 +91,8 @@ void IslandProblem::gather_rows(const Vector& whole, Vector& part) const {
   const std::vector<int>& start = whole_->K.start;
   resize(part, problem_.K.rows());
   double* out = part.data();
-  for (const int i : blocks_) out = std::copy(&whole[start[i]], &whole[start[i]] + (start[i + 1] - start[i]), out);
+  for (const int i : blocks_)
+    out = std::copy(&whole[start[i]], &whole[start[i]] + (start[i + 1] - start[i]), out);
 }
 
 void IslandProblem::scatter_rows(const Vector& part, Vector& whole) const {

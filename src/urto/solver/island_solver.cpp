@@ -57,8 +57,8 @@ void IslandSolver::begin(const StepProblem& p, const SolveOptions& options, Vect
   lambda_ = &lambda;
 }
 
-const Certificate* IslandSolver::solve(const StepProblem& p, const SolveOptions& options,
-                                       Vector& x, Vector& lambda, StepSolveReport& report) {
+const Certificate* IslandSolver::solve(const StepProblem& p, const SolveOptions& options, Vector& x,
+                                       Vector& lambda, StepSolveReport& report) {
   begin(p, options, x, lambda, report);
   const bool apart = options.islands.value_or(automatic_);
   if ((!automatic_ && !apart) || !islands_.find(p, apart)) return solve_whole(report);
@@ -194,8 +194,8 @@ void IslandSolver::prepare_arrays() {
     inverse_mass_.values.resize(H.offset.back());
     mass_.assign(H.offset.back(), NAN);
   }
-  const bool factored = std::all_of(work_.begin(), work_.end(),
-                                    [&](int k) { return islands_.list()[k].factored; });
+  const bool factored =
+      std::all_of(work_.begin(), work_.end(), [&](int k) { return islands_.list()[k].factored; });
   if (factored) return;
   resize(mass_diagonal_, H.rows());
   for (int k = 0; k < H.blocks(); ++k)
@@ -223,8 +223,7 @@ void IslandSolver::sweep_islands() {
   pool_.run(threads, [this](int thread) {
     constexpr int at_a_time = 16;
     const int all = static_cast<int>(work_.size());
-    for (int first = next_.fetch_add(at_a_time); first < all;
-         first = next_.fetch_add(at_a_time)) {
+    for (int first = next_.fetch_add(at_a_time); first < all; first = next_.fetch_add(at_a_time)) {
       for (int k = first; k < std::min(first + at_a_time, all); ++k)
         sweep_island(worker(thread), k);
     }
@@ -247,8 +246,7 @@ void IslandSolver::summarise(StepSolveReport& report) {
         "H of the bodies around block {} of H is not positive definite, or not a number", body);
   }
   report.history = std::move(history_);
-  for (int k = 0; k < handed_count_; ++k)
-    add(handed_[k], handed_[k].island == largest_, report);
+  for (int k = 0; k < handed_count_; ++k) add(handed_[k], handed_[k].island == largest_, report);
 }
 
 // The solution of an island, but for its vectors. `sweeps`: of its iterations, those before it was

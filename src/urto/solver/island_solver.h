@@ -54,6 +54,7 @@ class IslandSolver {
   struct Handed {
     int island = 0;
     int swept = -1;  ///< its place in `swept_`, −1 if it has none
+    int thread = 0;  ///< whose share it is
     int iterations = 0, outer_iterations = 0, factorizations = 0;
     LinearCounters linear = {};
     Status status = Status::converged;
@@ -78,6 +79,7 @@ class IslandSolver {
   Mass invert_masses(const Island& island);
   void list_for_hand_on(int island, int swept);
   void hand_on(Worker& w, Handed& handed);
+  void share_out(int threads);
   void hand_on_islands();
   void summarise(StepSolveReport& report);
   static void record(const Solution& solution, int sweeps, Handed& handed);
@@ -100,7 +102,7 @@ class IslandSolver {
   Vector start_lambda_;
 
   Islands islands_;
-  int largest_ = -1;                         ///< island, by rows
+  int largest_ = -1;                        ///< island, by rows
   std::vector<HistoryEntry> history_ = {};  ///< of its sweeps
   SaddleLdlt linear_;
   std::vector<int> linear_islands_ = {}, linear_nodes_ = {}, linear_couplings_ = {},
@@ -108,7 +110,9 @@ class IslandSolver {
   std::vector<int> work_ = {};  ///< islands that threads share: with inequalities, or single bodies
   std::vector<Swept> swept_ = {};    ///< per island of `work_`
   std::vector<Handed> handed_ = {};  ///< the first `handed_count_`
-  int handed_count_ = 0, hand_on_threads_ = 1;
+  int handed_count_ = 0;
+  std::vector<int> order_ = {};
+  std::vector<long> load_ = {};  ///< rows per thread
   std::atomic<int> next_ = 0;
 
   RowBlocks rows_;

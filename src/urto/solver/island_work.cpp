@@ -1,5 +1,7 @@
 // The half of IslandSolver that threads run: what is done to one island.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "urto/linalg/small_inverse.h"
 #include "urto/solver/island_solver.h"
@@ -30,8 +32,7 @@ void IslandSolver::solve_single(Worker& w, const Island& island) {
   const int k = system.nodes.front();
   w.single.set(system);
   x_->segment(system.H->start[k], system.H->size(k)).setZero();
-  if (w.single.factorize(0))
-    w.single.refine({.a = &p_->a, .b = &p_->b}, 1e-13, 8, *x_, *lambda_);
+  if (w.single.factorize(0)) w.single.refine({.a = &p_->a, .b = &p_->b}, 1e-13, 8, *x_, *lambda_);
 }
 
 // H⁻¹ of the island's bodies, kept while their mass stays: a rigid body's does from step to step.
@@ -161,16 +162,37 @@ void IslandSolver::hand_on(Worker& w, Handed& handed) {
   }
 }
 
-// Each thread has its own share, so that what it finds of earlier analyses is reproducible.
+// Shares of about the same number of rows, the largest islands first, fixed before the work begins:
+// so what a thread finds of its earlier analyses is reproducible.
+void IslandSolver::share_out(int threads) {
+  order_.resize(handed_count_);
+  std::iota(order_.begin(), order_.end(), 0);
+  const auto rows = [&](int k) { return islands_.list()[handed_[k].island].rows; };
+  std::sort(order_.begin(), order_.end(),
+            [&](int a, int b) { return rows(a) != rows(b) ? rows(a) > rows(b) : a < b; });
+  load_.assign(threads, 0);
+  for (const int k : order_) {
+    const auto least = std::min_element(load_.begin(), load_.end());
+    handed_[k].thread = static_cast<int>(least - load_.begin());
+    *least += rows(k);
+  }
+}
+
 void IslandSolver::hand_on_islands() {
-  const int threads = std::clamp(options_->threads, 1, std::max(1, handed_count_));
+  if (handed_count_ == 0) return;
+  const int threads = std::clamp(options_->threads, 1, handed_count_);
   while (static_cast<int>(workers_.size()) < threads)
     workers_.push_back(std::make_unique<Worker>());
-  if (handed_count_ == 0) return;
-  if (threads == 1) island_options_ = options_;
-  hand_on_threads_ = threads;
+  if (threads == 1) {
+    island_options_ = options_;
+    for (int k = 0; k < handed_count_; ++k) hand_on(worker(0), handed_[k]);
+    return;
+  }
+  share_out(threads);
   pool_.run(threads, [this](int thread) {
-    for (int k = thread; k < handed_count_; k += hand_on_threads_) hand_on(worker(thread), handed_[k]);
+    for (int k = 0; k < handed_count_; ++k) {
+      if (handed_[k].thread == thread) hand_on(worker(thread), handed_[k]);
+    }
   });
 }
 

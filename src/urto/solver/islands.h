@@ -12,7 +12,7 @@
 namespace urto {
 
 struct Island {
-  int first_node = 0, nodes = 0;          ///< ranges in the lists of `Islands`
+  int first_node = 0, nodes = 0;  ///< ranges in the lists of `Islands`
   int first_coupling = 0, couplings = 0;
   int first_block = 0, blocks = 0;
   int rows = 0;
@@ -28,7 +28,9 @@ class Islands {
   bool find(const StepProblem& p, bool apart);
 
   std::span<const Island> list() const { return islands_; }
-  std::span<const int> nodes(const Island& i) const { return {&nodes_[i.first_node], size(i.nodes)}; }
+  std::span<const int> nodes(const Island& i) const {
+    return {&nodes_[i.first_node], size(i.nodes)};
+  }
   std::span<const int> couplings(const Island& i) const {
     return {couplings_.data() + i.first_coupling, size(i.couplings)};
   }

@@ -37,8 +37,7 @@ class Jacobi final : public Method {
       if (exact) v[0] += de_saxce(set, v);
       descend(run.W.row_blocks(), set, i, run.options.jacobi_relaxation, lambda, v, trial.data());
       project(set, trial.data(), trial.data());
-      for (int k = 0; k < set.dim; ++k)
-        lambda[k] += run.options.sharpness * (trial[k] - lambda[k]);
+      for (int k = 0; k < set.dim; ++k) lambda[k] += run.options.sharpness * (trial[k] - lambda[k]);
     }
   }
 

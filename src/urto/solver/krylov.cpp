@@ -24,8 +24,7 @@ class Preconditioner {
   void apply_rows(const double* r, double* z) const {
     const SetProduct& K = W_.K();
     for (int i = 0; i < K.blocks(); ++i) {
-      descend(W_.row_blocks(), K.sets[i], i, -1.0, zeros_.data(), r + K.start[i],
-              z + K.start[i]);
+      descend(W_.row_blocks(), K.sets[i], i, -1.0, zeros_.data(), r + K.start[i], z + K.start[i]);
     }
   }
 

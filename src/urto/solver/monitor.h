@@ -41,8 +41,7 @@ class Monitor {
     begin(W, options, law, start);
   }
   /// The same, in the storage that is there. W and the options are read until the next `begin`.
-  void begin(const Delassus& W, const SolveOptions& options, Friction law,
-             Clock::time_point start);
+  void begin(const Delassus& W, const SolveOptions& options, Friction law, Clock::time_point start);
 
   /// Measures the iterate and decides: true when the solver has to stop. u = W λ + q must hold.
   bool observe(int iteration, const Vector& lambda, const Vector& u);

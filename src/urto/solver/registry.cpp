@@ -57,9 +57,8 @@ struct Registry {
     entries.push_back({infos.back(), std::move(make)});
   }
   const RegisteredSolver* find(std::string_view name) const {
-    const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) {
-      return entry.info.name == name;
-    });
+    const auto found = std::find_if(entries.begin(), entries.end(),
+                                    [&](const auto& entry) { return entry.info.name == name; });
     return found == entries.end() ? nullptr : &*found;
   }
 };

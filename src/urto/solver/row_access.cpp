@@ -117,15 +117,14 @@ void RowAccess::changed(int p, const double* delta) {
 void RowAccess::velocities(Vector& u) {
   refresh();
   if (u.size() != lambda_->size()) u.resize(lambda_->size());
-  for (int p = 0; p < size(); ++p)
-    velocity(p, u.data() + view_.problem->K.start[view_.blocks[p]]);
+  for (int p = 0; p < size(); ++p) velocity(p, u.data() + view_.problem->K.start[view_.blocks[p]]);
 }
 
-void descend(const RowBlocks& rows, const ConvexSet& set, int i, double omega,
-             const double* lambda, const double* u, double* out) {
+void descend(const RowBlocks& rows, const ConvexSet& set, int i, double omega, const double* lambda,
+             const double* u, double* out) {
   const int d = set.dim;
   if (set.kind == SetKind::free) {
-    const double* inverse = rows.inverse.data() + rows.start[i];
+    const double* inverse = rows.inverse(set, i);
     for (int r = 0; r < d; ++r) {
       out[r] = lambda[r];
       for (int c = 0; c < d; ++c) out[r] -= omega * inverse[c * d + r] * u[c];

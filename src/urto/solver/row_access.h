@@ -20,11 +20,11 @@ namespace urto {
 struct RowView {
   const StepProblem* problem = nullptr;
   const RowBlocks* rows = nullptr;
-  const SparseMatrix* E = nullptr;   ///< symmetric part
-  std::span<const int> blocks = {};  ///< in the order of the sweep
-  std::span<const int> nodes = {};   ///< the bodies that these blocks move …
-  const BlockMatrix* inverse_mass = nullptr;  ///< … and H⁻¹, if H is block-diagonal
-  const SaddleLdlt* mass = nullptr;           ///< coupled: a factor of H on the nodes
+  const SparseMatrix* E = nullptr;                    ///< symmetric part
+  std::span<const int> blocks = {};                   ///< in the order of the sweep
+  std::span<const int> nodes = {};                    ///< the bodies that these blocks move …
+  const BlockMatrix* inverse_mass = nullptr;          ///< … and H⁻¹, if H is block-diagonal
+  const SaddleLdlt* mass = nullptr;                   ///< coupled: a factor of H on the nodes
   std::span<const int> node_of_dof = {}, place = {};  ///< coupled: as in SaddleLdlt::System
   const BlockRows* W = nullptr;  ///< by rows: row block p is that of blocks[p], on the columns of λ
   const Delassus* skewed = nullptr;  ///< has a skew part of W (files only), or null
@@ -93,7 +93,7 @@ class RowAccess {
 /// Steps of the projected fixed point, block by block: 1/W_kk for separable sets, W_ii⁻¹ for joints,
 /// and one number d/tr(W_ii) for cones, whose Euclidean projection allows no other
 /// (recipe 000 §2.8). out = λ_i − ω·step·u_i.
-void descend(const RowBlocks& rows, const ConvexSet& set, int i, double omega,
-             const double* lambda, const double* u, double* out);
+void descend(const RowBlocks& rows, const ConvexSet& set, int i, double omega, const double* lambda,
+             const double* u, double* out);
 
 }  // namespace urto

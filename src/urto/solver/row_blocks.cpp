@@ -31,7 +31,8 @@ void RowBlocks::resize(const BlockRows& J, const SetProduct& K) {
     offset += K.sets[i].dim * K.sets[i].dim;
   }
   diagonal.resize(offset);
-  inverse.resize(offset);
+  inverse_.resize(offset);
+  inverted_.resize(K.blocks());
   mean_diagonal.resize(K.blocks());
   scale.resize(K.blocks());
   if (q.size() != K.rows()) q.resize(K.rows());
@@ -85,13 +86,18 @@ void RowBlocks::add_factored(const StepProblem& p, const BlockMatrix& inverse_ma
 
 void RowBlocks::finish(const ConvexSet& set, int i, double trace) {
   const int d = set.dim;
-  const SmallMatrix D = Eigen::Map<const Matrix>(diagonal.data() + start[i], d, d);
-  const double own = D.trace();
+  const double own = Eigen::Map<const Matrix>(diagonal.data() + start[i], d, d).trace();
   if (trace < 0) trace = own;
   mean_diagonal[i] = own > 0 ? own / d : 1;
   scale[i] = trace > 0 ? d / trace : 1;
-  if (set.kind != SetKind::free && !set.has_friction()) return;
-  Eigen::Map<Matrix>(inverse.data() + start[i], d, d) = pseudo_inverse(D);
+  inverted_[i] = 0;
+}
+
+void RowBlocks::invert(const ConvexSet& set, int i) const {
+  const int d = set.dim;
+  Eigen::Map<Matrix>(inverse_.data() + start[i], d, d) =
+      pseudo_inverse(Eigen::Map<const Matrix>(diagonal.data() + start[i], d, d));
+  inverted_[i] = 1;
 }
 
 double trace_with_diagonal_mass(const StepProblem& p, int i, const Vector& mass_diagonal) {

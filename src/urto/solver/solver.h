@@ -55,7 +55,7 @@ struct Capabilities {
 
 struct SolveOptions {
   std::string solver = "auto";  ///< of `solve(problem, options)`; a Solver has its own name
-  double tolerance = 1e-8;  ///< on Certificate::residual(), dimensionless
+  double tolerance = 1e-8;      ///< on Certificate::residual(), dimensionless
   int max_iterations =
       10000;  ///< sweeps, gradient steps or Newton steps, whatever the solver counts
   double time_limit = std::numeric_limits<double>::infinity();  ///< [s] wall time for one problem
@@ -124,7 +124,7 @@ struct StepSolveReport {
   std::string message = {};  ///< why, when the status is not `converged`; warnings otherwise
   std::string solver = {};   ///< the methods of the last island that was handed on
   Timings timings = {};
-  std::vector<HistoryEntry> history = {};                     ///< of the largest island
+  std::vector<HistoryEntry> history = {};                    ///< of the largest island
   std::vector<InteriorPointRecord> interior_point_log = {};  ///< likewise
 };
 
