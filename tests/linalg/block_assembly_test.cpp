@@ -34,7 +34,8 @@ TEST(BlockAssembly, SumsWhatIsAddedInAnyOrder) {
       A.start_assembly(start, symmetry);
       Matrix dense = Matrix::Zero(start.back(), start.back());
       for (int k = 0; k < 60; ++k) {
-        const int row = static_cast<int>(random() % nodes), column = static_cast<int>(random() % nodes);
+        const int row = static_cast<int>(random() % nodes),
+                  column = static_cast<int>(random() % nodes);
         const Matrix block = random_block(sizes[row], sizes[column], random);
         A.add(row, column, block, 0.5);
         dense.block(start[row], start[column], sizes[row], sizes[column]) += 0.5 * block;

@@ -14,7 +14,8 @@ struct Touching {
 };
 
 int add_ellipsoid(Model& m, const Vec3& position, const Vec3& axes, const Vec3& turned) {
-  const int body = testing::add_rigid(m, "ellipsoid", position, 2, Vec3(0.02, 0.03, 0.04).asDiagonal());
+  const int body =
+      testing::add_rigid(m, "ellipsoid", position, 2, Vec3(0.02, 0.03, 0.04).asDiagonal());
   m.bodies[body].start.rotation = quaternion_exp(turned);
   m.shapes.push_back({.kind = ShapeKind::ellipsoid, .size = axes, .pose = {}, .body = body});
   return body;

@@ -528,6 +528,5 @@ TEST(Force, UserForceIsAddedAndCountedAsSupply) {
   EXPECT_EQ(force_at(s.model.forces[1], s.model, s.state).norm(), 0);
 }
 
-
 }  // namespace
 }  // namespace urto

@@ -1,8 +1,9 @@
 // Nodes of different kinds in one configuration.
+#include "urto/model/layout.h"
+
 #include <gtest/gtest.h>
 
 #include "urto/math/rotation.h"
-#include "urto/model/layout.h"
 
 namespace urto {
 namespace {

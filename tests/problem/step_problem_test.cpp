@@ -74,8 +74,7 @@ TEST(ValidateStepProblem, Sizes) {
   expect_defect(valid(), [](auto& p) { p.J.row_start.back() += 1; }, {"rows of J", "found 13"});
   expect_defect(valid(), [](auto& p) { p.E.resize(11, 12); }, {"rows of E", "found 11", "12"});
   expect_defect(valid(), [](auto& p) { p.E.resize(12, 11); }, {"columns of E", "found 11", "12"});
-  expect_defect(valid(),
-                [](auto& p) { std::get<BlockMatrix>(p.H).push_back(Matrix::Ones(1, 1)); },
+  expect_defect(valid(), [](auto& p) { std::get<BlockMatrix>(p.H).push_back(Matrix::Ones(1, 1)); },
                 {"rows of H", "found 25", "24"});
   expect_defect(valid(false), [](auto& p) { p.H = SparseMatrix(23, 24); }, {"rows of H", "23"});
   expect_defect(valid(false), [](auto& p) { p.H = SparseMatrix(24, 23); }, {"columns of H", "23"});

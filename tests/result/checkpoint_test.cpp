@@ -125,8 +125,7 @@ TEST_F(Checkpoint, KeepsEveryBit) {
   odd.point.memory.arrays.at("of somebody's stepper") = {
       -0.0, std::numeric_limits<double>::infinity(), 0.1 + 0.2};
   FrictionMemory friction{.t = 0.3, .q = odd.point.state.q};
-  friction.springs.push_back(
-      {0xfedcba9876543210ULL, {1e-6, -2e-6, 0}, {0, 0, 1}, {0.1, 0.2, 0.3}});
+  friction.springs.push_back({0xfedcba9876543210ULL, {1e-6, -2e-6, 0}, {0, 0, 1}, {0.1, 0.2, 0.3}});
   remember_friction(friction, odd.point.state);
   write_checkpoint(path("c.h5"), odd, "scene");
   const StoredCheckpoint back = read_checkpoint(path("c.h5"), scene.model, "scene");

@@ -6,8 +6,8 @@
 
 #include "stepper/scenes.h"
 #include "stepper/smooth_runs.h"
-#include "urto/mechanics/penalty_system.h"
 #include "urto/analysis/statics.h"
+#include "urto/mechanics/penalty_system.h"
 
 namespace urto {
 namespace {

@@ -43,8 +43,7 @@ double quarter_period(const RockingBlock& block, double tilt) {
 
 /// Steps until φ < 0, then the root between the last two states.
 double time_of_impact(RockingBlock& block, double tilt, const std::string& stepper, double h) {
-  const std::unique_ptr<Stepper> step =
-      make_stepper(block, testing::smooth_options(stepper));
+  const std::unique_ptr<Stepper> step = make_stepper(block, testing::smooth_options(stepper));
   State s = tilted(tilt);
   State last = s;
   StepMemory memory;

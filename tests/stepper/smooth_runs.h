@@ -27,8 +27,8 @@ inline SimulationOptions smooth_options(const std::string& name) {
 }
 
 /// `steps` equal steps to `end`; `look` sees every state and its multipliers.
-inline SmoothRun run_smooth(const System& system, const State& start, const SimulationOptions& options,
-                            double end, int steps,
+inline SmoothRun run_smooth(const System& system, const State& start,
+                            const SimulationOptions& options, double end, int steps,
                             const std::function<void(const State&, const Vector&)>& look = {}) {
   const std::unique_ptr<Stepper> stepper = make_stepper(system, options);
   SmoothRun run{.state = start, .lambda = {}};

@@ -339,9 +339,8 @@ LinearStatics linear_statics(const System& system, const State& state) {
   at = 0;
   for (int i = 0; i < l.rows.blocks(); ++i) {
     for (int r = l.rows.J.row_start[i]; r < l.rows.J.row_start[i + 1]; ++r) {
-      out.lambda[r] = is_soft(l.rows.laws[i])
-                          ? -l.rows.laws[i].stiffness * (l.rows.g[r] + moved[r])
-                          : rigid[at++];
+      out.lambda[r] = is_soft(l.rows.laws[i]) ? -l.rows.laws[i].stiffness * (l.rows.g[r] + moved[r])
+                                              : rigid[at++];
     }
   }
   return out;

@@ -56,7 +56,8 @@ struct StaticsReport {
 };
 
 /// Moves `state` to an equilibrium; its velocity becomes zero. With options.contacts off throws InputError where a contact, limit or dry friction acts at the start or the end.
-StaticsReport find_equilibrium(const System& system, State& state, const StaticsOptions& options = {});
+StaticsReport find_equilibrium(const System& system, State& state,
+                               const StaticsOptions& options = {});
 
 struct LinearStatics {
   Vector displacement;  ///< increments of the configuration

@@ -111,9 +111,9 @@ void show_result(const InfoCommand& c, const fs::path& file) {
       fmt::format("{}, {}; {} dofs, mobility {}", counted(summary.bodies, "body", "bodies"),
                   counted(summary.joints, "joint", "joints"), summary.run.dofs,
                   summary.run.mobility()));
-  row("run",
-      fmt::format("{:.6g} s in steps of {:.6g} s, stepper {}, solver {}", summary.settings.duration,
-                  summary.settings.step, summary.settings.stepper.name, summary.settings.solver.solver));
+  row("run", fmt::format("{:.6g} s in steps of {:.6g} s, stepper {}, solver {}",
+                         summary.settings.duration, summary.settings.step,
+                         summary.settings.stepper.name, summary.settings.solver.solver));
   print_summary(summary, c.timings);
 }
 

@@ -55,8 +55,7 @@ nlohmann::json reactions(const RigidSystem& system, const StaticsReport& report)
   for (int i = 0; i < rows.blocks(); ++i) {
     const double* first = report.lambda.data() + rows.J.row_start[i];
     if (rows.origins[i].kind == Origin::contact && first[0] == 0) continue;
-    const std::string name =
-        report.names.empty() ? system.describe(rows, i) : report.names[i];
+    const std::string name = report.names.empty() ? system.describe(rows, i) : report.names[i];
     std::string key = name;
     for (int k = 2; out.contains(key); ++k) key = fmt::format("{} #{}", name, k);
     out[key] = std::vector<double>(first, first + rows.laws[i].dim);

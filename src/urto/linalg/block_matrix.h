@@ -83,7 +83,9 @@ struct BlockMatrix {
   Eigen::Map<const Matrix> block(int node) const {
     return {values.data() + offset[node], size(node), size(node)};
   }
-  Eigen::Map<Matrix> block(int node) { return {values.data() + offset[node], size(node), size(node)}; }
+  Eigen::Map<Matrix> block(int node) {
+    return {values.data() + offset[node], size(node), size(node)};
+  }
   Eigen::Map<const Matrix> coupling(int k) const {
     const Coupling& c = couplings[k];
     return {values.data() + c.offset, size(c.row), size(c.column)};
@@ -108,9 +110,9 @@ struct BlockMatrix {
   int find(int row, int column);
 
   // Assembly: couplings found by a hash of their nodes, and which of them were added to.
-  std::vector<int> places_ = {};           ///< hash table of indices into `couplings`, −1 is free
+  std::vector<int> places_ = {};  ///< hash table of indices into `couplings`, −1 is free
   std::vector<std::uint8_t> touched_ = {};  ///< per coupling
-  int sorted_ = 0;                         ///< couplings of the kept pattern; later ones are new
+  int sorted_ = 0;                          ///< couplings of the kept pattern; later ones are new
   std::vector<Coupling> scratch_couplings_ = {};
   std::vector<double> scratch_values_ = {};
 };

@@ -47,8 +47,7 @@ void SaddleLu::add(const BlockMatrix& A, double factor) {
   for (int k = 0; k < static_cast<int>(A.couplings.size()); ++k) {
     const int row = A.start[A.couplings[k].row], column = A.start[A.couplings[k].column];
     add_block(A.coupling(k), row, column, false);
-    if (A.symmetry == BlockMatrix::Symmetry::symmetric)
-      add_block(A.coupling(k), row, column, true);
+    if (A.symmetry == BlockMatrix::Symmetry::symmetric) add_block(A.coupling(k), row, column, true);
   }
 }
 

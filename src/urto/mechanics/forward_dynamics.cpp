@@ -32,10 +32,9 @@ bool ForwardDynamics::solve(SystemAccess& system, const State& state, double ome
   for (int i = 0; i < rows.blocks(); ++i) {
     const bool position = !rows.laws[i].on_velocity;
     for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
-      rhs_[n + r] = is_soft(rows.laws[i])
-                        ? soft_force(rows, rate, i, r)
-                        : -rows.jdot_v[r] - (position ? 2 : 1) * omega * rate[r] -
-                              (position ? omega * omega * rows.g[r] : 0);
+      rhs_[n + r] = is_soft(rows.laws[i]) ? soft_force(rows, rate, i, r)
+                                          : -rows.jdot_v[r] - (position ? 2 : 1) * omega * rate[r] -
+                                                (position ? omega * omega * rows.g[r] : 0);
     }
   }
   if (!factor_.factorize()) return false;

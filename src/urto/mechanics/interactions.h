@@ -72,13 +72,14 @@ struct RowOrigin {
 struct Interactions {
   BlockRows J;
   std::vector<double> g, g_t, jdot_v;
-  std::vector<Law> laws;           ///< one per block
-  std::vector<std::uint64_t> ids;  ///< one per block, stable from step to step: multipliers warm-start by it
+  std::vector<Law> laws;  ///< one per block
+  std::vector<std::uint64_t>
+      ids;  ///< one per block, stable from step to step: multipliers warm-start by it
   std::vector<RowOrigin> origins;  ///< one per block
   std::vector<Contact> contacts;   ///< as they were last measured, at …
   Vector contacts_q = {};          ///< … this configuration
   double contacts_t = 0;           ///< [s]
-  double horizon = 0;              ///< [s] the step they were detected for: speed motors aim at its end
+  double horizon = 0;  ///< [s] the step they were detected for: speed motors aim at its end
 
   int blocks() const { return static_cast<int>(laws.size()); }
   int rows() const { return J.rows(); }
@@ -90,7 +91,9 @@ struct Interactions {
   /// Zeros for all that is measured.
   void clear_numbers();
   /// Values of the k-th entry of a block.
-  double* entry(int block, int k) { return J.values.data() + J.entries[J.entry_start[block] + k].offset; }
+  double* entry(int block, int k) {
+    return J.values.data() + J.entries[J.entry_start[block] + k].offset;
+  }
 };
 
 /// Ids of blocks that are not contacts: kind and index packed. Contacts have the top bit set.

@@ -50,7 +50,8 @@ PenaltySystem::Scratch& PenaltySystem::scratch(SystemWorkspace& work) {
 PenaltySystem::PenaltySystem(const System& inner, const PenaltyLaw& law)
     : inner_(inner), law_(law) {
   if (remembers() && inner.contact_tracking() == nullptr)
-    throw InputError("penalty contact", "friction with memory around a system that cannot follow contacts",
+    throw InputError("penalty contact",
+                     "friction with memory around a system that cannot follow contacts",
                      "a tangential stiffness of zero, or another system");
 }
 
@@ -90,7 +91,8 @@ void remember_friction(const FrictionMemory& memory, State& state) {
   for (const FrictionMemory::Spring& s : memory.springs) {
     out.push_back(static_cast<double>(s.id >> 32U));
     out.push_back(static_cast<double>(s.id & 0xffffffffU));
-    for (const Vec3* v : {&s.stretch, &s.normal, &s.point}) out.insert(out.end(), v->data(), v->data() + 3);
+    for (const Vec3* v : {&s.stretch, &s.normal, &s.point})
+      out.insert(out.end(), v->data(), v->data() + 3);
   }
 }
 
@@ -144,9 +146,10 @@ void PenaltySystem::push(double gap, double friction, Push& p) const {
 void PenaltySystem::recall_stretch(const State& state, int block, Scratch& s, Push& p) const {
   const std::vector<FrictionMemory::Spring>& springs = s.memory.springs;
   const std::uint64_t id = s.rows.ids[block];
-  const auto it = std::lower_bound(
-      springs.begin(), springs.end(), id,
-      [](const FrictionMemory::Spring& spring, std::uint64_t wanted) { return spring.id < wanted; });
+  const auto it = std::lower_bound(springs.begin(), springs.end(), id,
+                                   [](const FrictionMemory::Spring& spring, std::uint64_t wanted) {
+                                     return spring.id < wanted;
+                                   });
   const bool known = it != springs.end() && it->id == id;
   const ContactShift shift = inner_.contact_tracking()->contact_shift(
       state, s.rows, block, known ? it->point : Vec3(Vec3::Zero()), s.moved, s.memory.t, *s.inner);
@@ -232,7 +235,8 @@ void PenaltySystem::assemble(const State& state, const Coefficients& c, Tangent 
   const BlockRows& J = s.rows.J;
   const auto node_of = [&](int column) {
     const std::vector<int>& start = layout().v_start;
-    return static_cast<int>(std::upper_bound(start.begin(), start.end(), column) - start.begin()) - 1;
+    return static_cast<int>(std::upper_bound(start.begin(), start.end(), column) - start.begin()) -
+           1;
   };
   for (const Push& p : s.pushes) {
     const int height = std::min(3, J.height(p.block));
@@ -261,8 +265,8 @@ void PenaltySystem::measure(const State& state, bool accelerations, SystemWorksp
 }
 
 void PenaltySystem::add_geometric_stiffness(const State& state, const Interactions& rows,
-                                            const Vector& lambda, double factor, SystemWorkspace& work,
-                                            BlockMatrix& out) const {
+                                            const Vector& lambda, double factor,
+                                            SystemWorkspace& work, BlockMatrix& out) const {
   inner_.add_geometric_stiffness(state, rows, lambda, factor, *scratch(work).inner, out);
 }
 

@@ -47,7 +47,8 @@ class PenaltySystem final : public System {
   void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
-                               double factor, SystemWorkspace& work, BlockMatrix& out) const override;
+                               double factor, SystemWorkspace& work,
+                               BlockMatrix& out) const override;
   /// Contacts that touch get a spring, others lose theirs.
   void accept(State& state, SystemWorkspace& work) const override;
   Energies energies(const State& state, SystemWorkspace& work) const override;

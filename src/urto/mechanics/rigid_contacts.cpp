@@ -183,8 +183,7 @@ void RigidSystem::measure_contact(const State& state, int block, bool accelerati
     if (kind == BodyKind::fixed) continue;
     const double sign = side == 0 ? 1 : -1;
     const BodyPlace& at = s.places[body];
-    const Rows66 all =
-        sign * contact_rows(frame, at.A, c.point + sign * c.arm - at.x, law.length);
+    const Rows66 all = sign * contact_rows(frame, at.A, c.point + sign * c.arm - at.x, law.length);
     double* values = kind == BodyKind::dynamic ? rows.entry(block, entry++) : nullptr;
     for (int r = 0; r < law.dim; ++r) {
       const auto row = all.row(contact_row(law, r));

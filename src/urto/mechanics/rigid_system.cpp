@@ -93,8 +93,7 @@ void RigidSystem::force(const State& state, SystemWorkspace& work, Vector& f) co
     if (motor.mode != MotorMode::force) continue;
     refresh_places(state, scratch(work));
     const RowTerm t = term(motor.on);
-    const Row12 J =
-        evaluate(motor.value, state.t).value * evaluate_term(t, state, scratch(work)).J;
+    const Row12 J = evaluate(motor.value, state.t).value * evaluate_term(t, state, scratch(work)).J;
     const int a = dof(model_, model_.markers[t.marker_a].body);
     const int b = dof(model_, model_.markers[t.marker_b].body);
     if (a >= 0) f.segment<6>(a) += J.head<6>();
@@ -177,9 +176,11 @@ void RigidSystem::detect(const State& state, const DetectionQuery& query, System
     const Joint& joint = model_.joints[k];
     const Law law{.dim = static_cast<int>(held_measures(joint.kind).size())};
     if (law.dim > 0)
-      add_block(softened(law, joint.softness), {Origin::joint, k}, row_id(Origin::joint, k), s, rows);
+      add_block(softened(law, joint.softness), {Origin::joint, k}, row_id(Origin::joint, k), s,
+                rows);
     if (joint.kind == JointKind::screw)
-      add_block(softened({}, joint.softness), {Origin::screw, k}, row_id(Origin::screw, k), s, rows);
+      add_block(softened({}, joint.softness), {Origin::screw, k}, row_id(Origin::screw, k), s,
+                rows);
   }
   for (int k = 0; k < static_cast<int>(model_.couplings.size()); ++k) {
     add_block(softened({}, model_.couplings[k].softness), {Origin::coupling, k},
@@ -200,8 +201,7 @@ void RigidSystem::detect(const State& state, const DetectionQuery& query, System
   detect_contacts(query.envelope, s, rows);
 }
 
-void RigidSystem::detect_motors(const DetectionQuery& query, Scratch& s,
-                                Interactions& rows) const {
+void RigidSystem::detect_motors(const DetectionQuery& query, Scratch& s, Interactions& rows) const {
   for (int k = 0; k < static_cast<int>(model_.motors.size()); ++k) {
     const Motor& m = model_.motors[k];
     if (m.mode == MotorMode::force) continue;
@@ -211,7 +211,8 @@ void RigidSystem::detect_motors(const DetectionQuery& query, Scratch& s,
       if (query.equalities_only && !(query.velocity_equalities && !bounded)) continue;
       law = {.on_velocity = true};
       if (bounded)
-        law = {.kind = LawKind::box, .lower = -m.max_force, .upper = m.max_force, .on_velocity = true};
+        law = {
+            .kind = LawKind::box, .lower = -m.max_force, .upper = m.max_force, .on_velocity = true};
     }
     add_block(law, {Origin::motor, k}, row_id(Origin::motor, k), s, rows);
   }
@@ -321,7 +322,8 @@ void RigidSystem::measure_term(const RowTerm& t, const State& state, int block, 
   }
   if (!accelerations) return;
   const Row12 v = stacked(s.velocities[a.body], s.velocities[b.body]);
-  const Mat12 K = second_derivative(t.measure, s.places[a.body], a.frame, s.places[b.body], b.frame);
+  const Mat12 K =
+      second_derivative(t.measure, s.places[a.body], a.frame, s.places[b.body], b.frame);
   const Row12 driven = stacked(kinematic_acceleration(model_.bodies[a.body], state.t),
                                kinematic_acceleration(model_.bodies[b.body], state.t));
   rows.jdot_v[at] += t.factor * (v.dot(K * v) + m.J.dot(driven));
@@ -369,8 +371,8 @@ void RigidSystem::row_terms(const RowOrigin& origin, std::uint64_t id, int row,
 }
 
 void RigidSystem::add_geometric_stiffness(const State& state, const Interactions& rows,
-                                          const Vector& lambda, double factor, SystemWorkspace& work,
-                                          BlockMatrix& out) const {
+                                          const Vector& lambda, double factor,
+                                          SystemWorkspace& work, BlockMatrix& out) const {
   Scratch& scr = scratch(work);
   refresh_places(state, scr);
   if (!rows.contacts.empty()) scr.finder.place_colliders(state, 0);

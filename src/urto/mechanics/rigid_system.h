@@ -33,8 +33,11 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
-                               double factor, SystemWorkspace& work, BlockMatrix& out) const override;
-  void accept(State& state, SystemWorkspace& /*work*/) const override { update_angles(model_, state); }
+                               double factor, SystemWorkspace& work,
+                               BlockMatrix& out) const override;
+  void accept(State& state, SystemWorkspace& /*work*/) const override {
+    update_angles(model_, state);
+  }
   Energies energies(const State& state, SystemWorkspace& work) const override;
   Powers powers(const State& state, SystemWorkspace& work) const override;
   std::string describe(const Interactions& rows, int block) const override;
@@ -83,7 +86,7 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
 
   const Model& model_;
   std::vector<Material> materials_ = {};
-  double longest_pull_ = 0;                  ///< [m] largest cohesion_range of a pair
+  double longest_pull_ = 0;                   ///< [m] largest cohesion_range of a pair
   std::vector<double> inverse_inertia_ = {};  ///< per body, tr(I⁻¹)/3
 };
 

@@ -21,9 +21,10 @@ namespace urto {
 
 /// Which rows are to be detected.
 struct DetectionQuery {
-  double h = 0;                  ///< [s] the step ahead: what can be reached within it becomes a row
-  double envelope = 0;           ///< ε_e [m]
-  bool equalities_only = false;  ///< joints, couplings, position motors: what a position must satisfy
+  double h = 0;         ///< [s] the step ahead: what can be reached within it becomes a row
+  double envelope = 0;  ///< ε_e [m]
+  bool equalities_only =
+      false;  ///< joints, couplings, position motors: what a position must satisfy
   bool velocity_equalities = false;  ///< besides those: speed motors without a bound
 };
 
@@ -36,7 +37,7 @@ struct Energies {  ///< [J]
   double kinetic = 0, potential = 0;
 };
 
-struct Powers {  ///< [W]
+struct Powers {           ///< [W]
   double dissipated = 0;  ///< by damping, ≥ 0
   double supplied = 0;    ///< by loads and motors' force laws
 };
@@ -87,17 +88,19 @@ class System {
   virtual const Layout& layout() const = 0;
   int nq() const { return layout().nq(); }
   int nv() const { return layout().nv(); }
-  virtual std::unique_ptr<SystemWorkspace> make_workspace() const { return std::make_unique<SystemWorkspace>(); }
+  virtual std::unique_ptr<SystemWorkspace> make_workspace() const {
+    return std::make_unique<SystemWorkspace>();
+  }
 
   /// f(q, v, t), overwritten.
   virtual void force(const State& state, SystemWorkspace& work, Vector& f) const = 0;
   /// out += c_M M − c_v ∂f/∂v − c_q ∂f/∂q, between the matrix's start_assembly and finish_assembly. `kind` is that of the tangents of f.
-  virtual void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
-                        BlockMatrix& out) const = 0;
+  virtual void assemble(const State& state, const Coefficients& c, Tangent kind,
+                        SystemWorkspace& work, BlockMatrix& out) const = 0;
 
   /// Which rows exist: laws, ids, origins, the nodes they touch, contacts. Overwrites `rows`, whose numbers stay zero.
-  virtual void detect(const State& /*state*/, const DetectionQuery& /*query*/, SystemWorkspace& /*work*/,
-                      Interactions& rows) const {
+  virtual void detect(const State& /*state*/, const DetectionQuery& /*query*/,
+                      SystemWorkspace& /*work*/, Interactions& rows) const {
     rows.clear(nv());
   }
   /// Those rows at any state: g, J, g_t and, when asked for, J̇v.

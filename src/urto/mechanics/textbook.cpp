@@ -111,8 +111,8 @@ void PointSystem::measure(const State& state, bool /*accelerations*/, SystemWork
 }
 
 void PointSystem::add_geometric_stiffness(const State&, const Interactions& rows,
-                                          const Vector& lambda, double factor, SystemWorkspace& /*work*/,
-                                          BlockMatrix& out) const {
+                                          const Vector& lambda, double factor,
+                                          SystemWorkspace& /*work*/, BlockMatrix& out) const {
   for (int i = 0; i < rows.blocks(); ++i) {
     if (rows.origins[i].kind != Origin::joint) continue;
     const Rod& rod = rods[rows.origins[i].index];
@@ -259,13 +259,12 @@ void RockingBlock::force(const State& state, SystemWorkspace& /*work*/, Vector& 
 void RockingBlock::assemble(const State& state, const Coefficients& c, Tangent kind,
                             SystemWorkspace& /*work*/, BlockMatrix& out) const {
   double sum = c.mass * inertia();
-  if (kind == Tangent::exact)
-    sum -= c.stiffness * weight * radius * std::cos(slope - state.q[0]);
+  if (kind == Tangent::exact) sum -= c.stiffness * weight * radius * std::cos(slope - state.q[0]);
   out.block(0)(0, 0) += sum;
 }
 
-void RockingBlock::detect(const State& state, const DetectionQuery& query, SystemWorkspace& /*work*/,
-                          Interactions& rows) const {
+void RockingBlock::detect(const State& state, const DetectionQuery& query,
+                          SystemWorkspace& /*work*/, Interactions& rows) const {
   rows.clear(1);
   const double reach = query.envelope + 2 * query.h * std::abs(state.v[0]);
   if (query.equalities_only || !(state.q[0] <= reach)) return;

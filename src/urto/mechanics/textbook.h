@@ -54,7 +54,8 @@ class PointSystem final : public System {
   void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
-                               double factor, SystemWorkspace& work, BlockMatrix& out) const override;
+                               double factor, SystemWorkspace& work,
+                               BlockMatrix& out) const override;
   Energies energies(const State& state, SystemWorkspace& work) const override;
   Powers powers(const State& state, SystemWorkspace& work) const override;
   std::string describe(const Interactions& rows, int block) const override;

@@ -41,8 +41,7 @@ void difference(const Layout& layout, const Vector& to, const Vector& from, Vect
       continue;
     }
     delta.segment<3>(dof) = to.segment<3>(at) - from.segment<3>(at);
-    delta.segment<3>(dof + 3) =
-        rotation_difference(to.segment<4>(at + 3), from.segment<4>(at + 3));
+    delta.segment<3>(dof + 3) = rotation_difference(to.segment<4>(at + 3), from.segment<4>(at + 3));
   }
 }
 
@@ -57,8 +56,7 @@ void increment_tangent(const Layout& layout, const Vector& delta, BlockMatrix& T
     auto block = T.block(node);
     block.setIdentity();
     if (layout.kinds[node] == NodeKind::pose)
-      block.bottomRightCorner<3, 3>() =
-          right_jacobian(delta.segment<3>(layout.v_start[node] + 3));
+      block.bottomRightCorner<3, 3>() = right_jacobian(delta.segment<3>(layout.v_start[node] + 3));
   }
 }
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "urto/math/named_arrays.h"
-#include "urto/model/layout.h"
 #include "urto/model/force.h"
 #include "urto/model/function.h"
 #include "urto/model/joint.h"
+#include "urto/model/layout.h"
 #include "urto/model/measure.h"
 #include "urto/model/shape.h"
 

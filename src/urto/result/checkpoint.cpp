@@ -31,11 +31,10 @@ std::string fingerprint(std::string_view scene) {
 template <typename Stored, typename Visit>
 void visit_numbers(Stored& s, Visit visit) {
   auto& p = s.point;
-  for (auto* x :
-       {&p.state.t, &p.memory.h, &p.worst_residual,
-        &p.worst_residual_time, &p.worst_joint_error, &p.worst_penetration, &p.next_output,
-        &p.energy.kinetic, &p.energy.potential, &p.energy.start, &p.energy.supplied,
-        &p.energy.friction, &p.energy.impact, &p.energy.damping, &p.energy.recovery}) {
+  for (auto* x : {&p.state.t, &p.memory.h, &p.worst_residual, &p.worst_residual_time,
+                  &p.worst_joint_error, &p.worst_penetration, &p.next_output, &p.energy.kinetic,
+                  &p.energy.potential, &p.energy.start, &p.energy.supplied, &p.energy.friction,
+                  &p.energy.impact, &p.energy.damping, &p.energy.recovery}) {
     visit(*x);
   }
   for (auto* n : {&p.steps, &p.rejected, &p.missed, &s.recorded.frames, &s.recorded.contacts,

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "urto/stepper/options.h"
 #include "urto/model/shape.h"
 #include "urto/result/frame.h"
 #include "urto/scene/scene.h"
+#include "urto/stepper/options.h"
 
 namespace urto {
 

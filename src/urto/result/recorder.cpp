@@ -182,8 +182,8 @@ Frame record_frame(Simulation& run) {
   out.step = run.checkpoint().steps;
   if (out.step == 0) return out;
   // The length of the last half, where a step was taken in two.
-  add_forces(run.model(), run.state(),
-             {run.rows(), run.impulses(), run.checkpoint().memory.h}, out);
+  add_forces(run.model(), run.state(), {run.rows(), run.impulses(), run.checkpoint().memory.h},
+             out);
   return out;
 }
 

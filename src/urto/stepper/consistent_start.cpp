@@ -51,7 +51,8 @@ std::vector<Component> components(const Interactions& rows, const BlockMatrix& M
   const BlockRows& J = rows.J;
   for (int i = 0; i < J.blocks(); ++i) {
     for (int e = J.entry_start[i] + 1; e < J.entry_start[i + 1]; ++e)
-      join(node_at(layout, J.entries[J.entry_start[i]].column), node_at(layout, J.entries[e].column));
+      join(node_at(layout, J.entries[J.entry_start[i]].column),
+           node_at(layout, J.entries[e].column));
   }
   for (const BlockMatrix::Coupling& c : M.couplings) join(c.row, c.column);
   std::vector<Component> all(root.size());
@@ -197,8 +198,8 @@ int worst_row(const Interactions& rows, const std::vector<double>& value) {
   return worst;
 }
 
-[[noreturn]] void refuse(const SystemAccess& system, const StartReport& report, const Interactions& rows,
-                         int row, double error, const char* what) {
+[[noreturn]] void refuse(const SystemAccess& system, const StartReport& report,
+                         const Interactions& rows, int row, double error, const char* what) {
   const std::string name = system.describe(rows, block_of(rows, row));
   // Where a row depends on others and cannot hold, the others are the other side of the contradiction.
   for (const RedundantRows& r : report.redundant) {

@@ -107,8 +107,7 @@ bool ImpulseKernel::bisect(Rebound& r, int round, int rounds) {
   } else {
     r.share = round == rounds - 1 ? r.lost : 0.5 * (r.lost + r.gained);
   }
-  problem.b[first] =
-      std::min(r.plain, rows.g_t[first] + r.share * law.restitution * r.approach);
+  problem.b[first] = std::min(r.plain, rows.g_t[first] + r.share * law.restitution * r.approach);
   return again;
 }
 
@@ -177,8 +176,7 @@ void ImpulseKernel::audit_contact(int block, const double* u, StepReport& report
     report.energy.impact += pushed - work;
   }
   audit_potential(block, u[0], report);
-  report.energy.supplied -=
-      (impulses[first] - h_ * pull(law, rows.g[first])) * rows.g_t[first];
+  report.energy.supplied -= (impulses[first] - h_ * pull(law, rows.g[first])) * rows.g_t[first];
   for (int r = 1; r < law.dim; ++r) {
     report.energy.friction -= impulses[first + r] * (u[r] + rows.g_t[first + r]);
     report.energy.supplied -= impulses[first + r] * rows.g_t[first + r];

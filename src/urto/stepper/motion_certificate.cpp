@@ -115,8 +115,8 @@ void MotionCertifier::check_accelerations(double omega) {
     if (is_soft(law)) continue;
     const bool position = !law.on_velocity;
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
-      const double pull = (position ? 2 : 1) * omega * rate_[r] +
-                          (position ? omega * omega * rows_.g[r] : 0);
+      const double pull =
+          (position ? 2 : 1) * omega * rate_[r] + (position ? omega * omega * rows_.g[r] : 0);
       const double size = scale + std::abs(rows_.jdot_v[r]) + std::abs(pull);
       const double off = std::abs(work_[r] + rows_.jdot_v[r] + pull);
       grow(out_.natural_map, size > 0 ? off / size : off);

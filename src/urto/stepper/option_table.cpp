@@ -133,7 +133,8 @@ constexpr OptionInfo word(Text key, Text noun, Text scope, Text meaning) {
 }
 
 template <auto member>
-constexpr OptionInfo name(Text key, std::vector<std::string> (*choices)(), Text scope, Text meaning) {
+constexpr OptionInfo name(Text key, std::vector<std::string> (*choices)(), Text scope,
+                          Text meaning) {
   OptionInfo info = option<member>(key, OptionKind::name, scope, meaning);
   info.noun = key;
   info.choices = choices;

@@ -57,7 +57,8 @@ double JointProjection::project_positions(State& state, double tolerance, int ma
 }
 
 void JointProjection::project_velocities(State& state, bool speed_motors) {
-  system_.interactions(state, {.equalities_only = true, .velocity_equalities = speed_motors}, rows_);
+  system_.interactions(state, {.equalities_only = true, .velocity_equalities = speed_motors},
+                       rows_);
   auto& H = problem_.H;
   if (!std::holds_alternative<BlockMatrix>(H)) H = BlockMatrix();
   system_.mass(state, std::get<BlockMatrix>(H));

@@ -92,7 +92,8 @@ class Simulation {
 
   SimulationOptions options_;
   std::unique_ptr<Parts> parts_;
-  SystemAccess mechanics_;  ///< what energies are asked of: with contacts by penalty not the model's own system
+  SystemAccess
+      mechanics_;  ///< what energies are asked of: with contacts by penalty not the model's own system
   Stepper* stepper_ = nullptr;
   std::unique_ptr<StepDoubling> doubling_;
   bool on_grid_ = true;  ///< every step so far was a whole one

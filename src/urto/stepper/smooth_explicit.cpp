@@ -52,8 +52,7 @@ void ExplicitStepper::certify(const MotionPoint& before, const MotionPoint& afte
                               MotionCertifier& certifier) const {
   certifier.check_force_balance();
   certifier.check_accelerations(options_.baumgarte);
-  const bool one_stage =
-      kind_ == ExplicitKind::euler || kind_ == ExplicitKind::semi_implicit_euler;
+  const bool one_stage = kind_ == ExplicitKind::euler || kind_ == ExplicitKind::semi_implicit_euler;
   if (!one_stage || options_.project_joints) return;
   Vector& wanted = certifier.buffer(0);
   wanted = before.state.v + h * before.a;

@@ -33,9 +33,8 @@ void LinearisedStepper::add_rows(double h) {
   for (int i = 0; i < rows_.blocks(); ++i) {
     const Law& law = rows_.laws[i];
     const double resistance = theta() * h * law.stiffness + law.damping;
-    rules_.push_back(is_soft(law)
-                         ? SaddleRow{.diagonal = -1 / (h * resistance), .shifted = false}
-                         : SaddleRow{});
+    rules_.push_back(is_soft(law) ? SaddleRow{.diagonal = -1 / (h * resistance), .shifted = false}
+                                  : SaddleRow{});
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
       rhs_[n + r] = -drifts_[r];
       if (is_soft(law)) {
@@ -86,8 +85,8 @@ bool LinearisedStepper::advance(MotionPoint& p, double h, Work& work) {
   return true;
 }
 
-void LinearisedStepper::certify(const MotionPoint& /*before*/, const MotionPoint& /*after*/, double h,
-                                MotionCertifier& certifier) const {
+void LinearisedStepper::certify(const MotionPoint& /*before*/, const MotionPoint& /*after*/,
+                                double h, MotionCertifier& certifier) const {
   certifier.check_linearised(h, trapezoidal_);
 }
 

@@ -40,9 +40,7 @@ class SmoothStepper : public Stepper {
 
   /// a and λ at a state, with Baumgarte's terms if `stabilise`; leaves rows_ there. False if the mass matrix is singular or not a number.
   bool accelerations(const State& state, Vector& a, Vector& lambda, bool stabilise = false);
-  void measure_rows(const State& state) {
-    measure_equalities(system_, state, false, rows_, rate_);
-  }
+  void measure_rows(const State& state) { measure_equalities(system_, state, false, rows_, rate_); }
 
   SystemAccess system_;
   StepperOptions options_;

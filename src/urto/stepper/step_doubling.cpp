@@ -117,13 +117,13 @@ StepOutcome StepDoubling::step(State& state, double most, StepMemory& memory, St
     if (last) {
       h = most;
     } else if (most < 2 * h) {
-      h = 0.5 * most;  // no crumb at the end, which would have to remove the joint error of a whole step within it
+      h = 0.5 *
+          most;  // no crumb at the end, which would have to remove the joint error of a whole step within it
     }
     StepOutcome outcome = attempt(state, h, memory, report);
     const bool failed = outcome.failed();
     if (failed && h <= options_.min_step) return outcome;
-    const double error =
-        failed ? std::numeric_limits<double>::infinity() : attempt_error(report);
+    const double error = failed ? std::numeric_limits<double>::infinity() : attempt_error(report);
     // A body that lands loads its contact in all three: what the step before left tells a landing from a contact that lasts.
     const bool smooth = !failed && first_half_.active_set == report.active_set &&
                         report.active_set == coarse_report_.active_set &&

@@ -73,9 +73,9 @@ Sample chain_of_nodes(bool held) {
 }
 
 std::vector<Sample> samples() {
-  std::vector<Sample> all{pendulum_of_points(false), pendulum_of_points(true), oscillators(1),
-                          oscillators(6),            oscillators(40),          chain_of_nodes(false),
-                          chain_of_nodes(true)};
+  std::vector<Sample> all{
+      pendulum_of_points(false), pendulum_of_points(true), oscillators(1),      oscillators(6),
+      oscillators(40),           chain_of_nodes(false),    chain_of_nodes(true)};
   State cart = at_rest(Eigen::Vector2d(0, 1.2));
   cart.v[0] = 0.3;
   all.push_back(sample("cart and pendulum", std::make_shared<CartPendulum>(), cart));
@@ -94,8 +94,8 @@ constexpr double duration = 0.1;
 // under a sanitizer, then here.
 TEST(EveryStepper, ConvergesOnEverySystem) {
   for (const Sample& s : samples()) {
-    const testing::SmoothRun exact =
-        testing::run_smooth(*s.system, s.start, testing::smooth_options("munthe-kaas"), duration, 400);
+    const testing::SmoothRun exact = testing::run_smooth(
+        *s.system, s.start, testing::smooth_options("munthe-kaas"), duration, 400);
     const SystemAccess access(*s.system);
     for (const StepperInfo& info : steppers()) {
       std::array<double, 2> error{};
