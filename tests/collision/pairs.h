@@ -1,10 +1,12 @@
 // Random pairs of convex solids for the narrow phase's tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
 
+#include "fuzz/rounds.h"
 #include "urto/collision/narrow_phase.h"
 #include "urto/collision/shrunk_polytope.h"
 #include "urto/math/rotation.h"
@@ -12,11 +14,11 @@
 
 namespace urto::testing {
 
-/// Fewer under a sanitizer.
+/// Ten times as many in script/test all, fewer under a sanitizer.
 #ifdef NDEBUG
-inline constexpr int many_pairs = 100000;
+inline const int many_pairs = fuzz_rounds(10000);
 #else
-inline constexpr int many_pairs = 1000;
+inline const int many_pairs = std::max(1000, fuzz_rounds(1000));
 #endif
 
 struct Random {

@@ -85,8 +85,8 @@ TEST(EveryMethod, SolversOfStepProblems) {
         try {
           const Solution s = solve(p, {.solver = std::string(info.name),
                                        .max_iterations = 200,
-                                       .threads = info.can.threads ? 2 : 1,
-                                       .friction = friction});
+                                       .friction = friction,
+                                       .threads = info.can.threads ? 2 : 1});
           EXPECT_EQ(s.lambda.size(), p.rows()) << info.name;
           EXPECT_TRUE(s.lambda.allFinite()) << info.name;
         } catch (const InputError&) {
