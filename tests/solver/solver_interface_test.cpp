@@ -88,6 +88,94 @@ TEST(SolverInterface, WarmStartFromTheSolutionNeedsNoIterations) {
   }
 }
 
+TEST(SolverInterface, AMassThatIsNotPositiveDefiniteIsAStatusNotAnError) {
+  StepProblem blocks = sliding_mass();
+  std::get<BlockMatrix>(blocks.H).values[0] = -1;
+  StepProblem sparse = blocks;
+  sparse.H = sparse_mass(blocks);
+  StepProblem nothing_touches = blocks;
+  nothing_touches.J = {};
+  nothing_touches.J.columns = blocks.dofs();
+  nothing_touches.K = {};
+  nothing_touches.b.resize(0);
+  nothing_touches.E.resize(0, 0);
+  for (const SolverInfo& info : solvers()) {
+    for (const StepProblem* p : {&blocks, &sparse, &nothing_touches}) {
+      if (p != &nothing_touches && !info.can.cones) continue;
+      const Solution s = solve(*p, {.solver = std::string(info.name)});
+      EXPECT_EQ(s.status, Status::failed) << info.name;
+      EXPECT_NE(s.message.find("positive definite"), std::string::npos) << s.message;
+    }
+  }
+}
+
+TEST(SolverInterface, ASolverKeptBetweenProblemsGivesTheBitsOfANewOne) {
+  const StepProblem problems[] = {
+      sphere_packing({.contacts = 60, .step = 1e-3}),     box_stack({.levels = 3}),
+      stiff_lattice({.nx = 3, .ny = 3, .nz = 2}),         chain({.links = 10}),
+      random_local({.contacts = 10, .conditioning = 20}), joint_contact_mix({.bodies = 3})};
+  for (const SolverInfo& info : solvers()) {
+    if (!info.can.cones) continue;
+    for (const bool islands : {false, true}) {
+      const auto kept = make_solver(info.name);
+      for (const StepProblem& p : problems) {
+        SolveOptions options{.solver = std::string(info.name), .max_iterations = 50};
+        options.islands = islands;
+        const Solution a = kept->solve(p, options);
+        const Solution b = solve(p, options);
+        ASSERT_EQ(a.lambda.size(), b.lambda.size());
+        EXPECT_TRUE((a.lambda.array() == b.lambda.array()).all()) << info.name;
+        EXPECT_TRUE((a.x.array() == b.x.array()).all()) << info.name;
+        EXPECT_EQ(a.status, b.status) << info.name;
+      }
+    }
+  }
+}
+
+TEST(SolverInterface, IslandsAndTheWholeHaveTheSameMotion) {
+  // Three stacks and a chain side by side, as one problem.
+  StepProblem p = joint_contact_mix({.bodies = 3});
+  const StepProblem one = p;
+  auto& H = std::get<BlockMatrix>(p.H);
+  for (int copy = 1; copy < 4; ++copy) {
+    const auto& mass = std::get<BlockMatrix>(one.H);
+    for (int k = 0; k < mass.blocks(); ++k) H.push_back(mass.block(k));
+    p.J.columns += one.dofs();
+    for (int i = 0; i < one.blocks(); ++i) {
+      p.J.add_block(one.J.height(i));
+      for (int e = one.J.entry_start[i]; e < one.J.entry_start[i + 1]; ++e) {
+        using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+        const BlockRows::Entry& entry = one.J.entries[e];
+        p.J.add_entry(copy * one.dofs() + entry.column,
+                      Eigen::Map<const RowMajor>(one.J.values.data() + entry.offset,
+                                                 one.J.height(i), entry.width));
+      }
+      p.K.push_back(one.K.sets[i]);
+    }
+    Vector a(p.a.size() + one.dofs()), b(p.b.size() + one.rows());
+    a << p.a, (1 + 0.1 * copy) * one.a;
+    b << p.b, one.b;
+    p.a = a;
+    p.b = b;
+  }
+  p.E.resize(p.rows(), p.rows());
+  validate(p, "four copies");
+  for (const char* name : {"auto", "prox", "nsgs"}) {
+    SolveOptions options{.solver = name, .tolerance = 1e-9, .friction = Friction::convex};
+    options.islands = true;
+    const auto solver = make_solver(name);
+    Vector x, lambda = Vector::Zero(p.rows());
+    StepSolveReport report;
+    solver->solve(p, options, x, lambda, report);
+    EXPECT_GE(report.islands, 4);
+    EXPECT_TRUE(certify(p, x, lambda, Friction::convex).meets(1e-9)) << name;
+    options.islands = false;
+    const Solution whole = solver->solve(p, options);
+    ASSERT_EQ(whole.status, Status::converged) << name << " " << whole.message;
+    EXPECT_LT((x - whole.x).norm(), 1e-8) << name;
+  }
+}
+
 TEST(SolverInterface, StopsAtTheIterationLimitAndSaysSo) {
   const StepProblem p = box_stack({.levels = 6, .mass_ratio = 1000});
   const Solution s = solve(p, {.solver = "sor", .tolerance = 1e-12, .max_iterations = 7});

@@ -108,11 +108,10 @@ const Certificate* IslandSolver::solve_whole(StepSolveReport& report) {
   *lambda_ = w.solution.lambda;
   report.sweeps = swept.sweeps;
   record(w.solution, swept.sweeps, all);
-  const double setup = report.timings.setup;
   add(all, true, report);
   if (swept.status == Status::converged) report.handed_on = 0;
-  report.timings = w.solution.timings;
-  report.timings.setup = setup;
+  report.timings.certify = w.solution.timings.certify;
+  report.timings.solve = seconds_since(start_) - report.timings.setup - report.timings.certify;
   return &w.solution.certificate;
 }
 
@@ -243,7 +242,7 @@ void IslandSolver::summarise(StepSolveReport& report) {
     const int body = islands_.nodes(islands_.list()[work_[k]]).front();
     report.status = Status::failed;
     report.message = fmt::format(
-        "H of the bodies around block {} of H is not positive definite, or not a number", body);
+        "in the island of block {} of H: H is not positive definite, or not a number", body);
   }
   report.history = std::move(history_);
   for (int k = 0; k < handed_count_; ++k) add(handed_[k], handed_[k].island == largest_, report);

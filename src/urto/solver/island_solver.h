@@ -71,7 +71,7 @@ class IslandSolver {
   void solve_linear();
   void prepare_arrays();
   void sweep_islands();
-  void solve_single(Worker& w, const Island& island);
+  bool solve_single(Worker& w, const Island& island);
   void sweep_island(Worker& w, int index);
   void sweep_factored(Worker& w, const Island& island, Swept& swept);
   void sweep_coupled(Worker& w, const Island& island, Swept& swept);

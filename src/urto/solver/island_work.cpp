@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "urto/linalg/small_inverse.h"
 #include "urto/solver/island_solver.h"
 
@@ -26,13 +28,15 @@ bool is_symmetric(const Eigen::Map<const Matrix>& A) {
 
 }  // namespace
 
-// Bodies that nothing touches: H x = a.
-void IslandSolver::solve_single(Worker& w, const Island& island) {
+// A body that nothing touches: H x = a. False if H is not positive definite there.
+bool IslandSolver::solve_single(Worker& w, const Island& island) {
   const SaddleLdlt::System system = islands_.system(*p_, island);
   const int k = system.nodes.front();
   w.single.set(system);
   x_->segment(system.H->start[k], system.H->size(k)).setZero();
-  if (w.single.factorize(0)) w.single.refine({.a = &p_->a, .b = &p_->b}, 1e-13, 8, *x_, *lambda_);
+  if (!w.single.factorize(0)) return false;
+  w.single.refine({.a = &p_->a, .b = &p_->b}, 1e-13, 8, *x_, *lambda_);
+  return true;
 }
 
 // H⁻¹ of the island's bodies, kept while their mass stays: a rigid body's does from step to step.
@@ -55,7 +59,7 @@ void IslandSolver::sweep_island(Worker& w, int index) {
   Swept& swept = swept_[index];
   swept = {};
   if (island.linear) {
-    solve_single(w, island);
+    swept.failed = !solve_single(w, island);
     swept.tried = true;
     swept.result.status = Status::converged;
     return;
@@ -133,7 +137,8 @@ void IslandSolver::hand_on(Worker& w, Handed& handed) {
   Delassus& W = w.workspace.W;
   if (!W.set(p, &w.workspace.store)) {
     w.solution = {};
-    w.solution.message = W.failure();
+    w.solution.message = fmt::format("in the island of block {} of H: {}",
+                                     islands_.nodes(island).front(), W.failure());
     record(w.solution, 0, handed);
     return;
   }
