@@ -12,7 +12,7 @@ namespace {
 using namespace urto::testing;
 
 TEST(BroadPhaseAllocation, NoneOnceWarm) {
-  Random r(2);
+  BoxEngine r(2);
   const std::vector<Aabb> start = random_boxes(3, 3000, r);
   std::vector<Aabb> boxes = start;
   std::vector<std::uint8_t> fixed(boxes.size(), 0);

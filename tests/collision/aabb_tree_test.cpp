@@ -41,7 +41,7 @@ double ray_entry(const Aabb& box, const Vec3& from, const Vec3& direction) {
 
 TEST(AabbTree, BoxQueryFindsAllThatOverlapAndLittleElse) {
   for (unsigned seed = 0; seed < 1000; ++seed) {
-    Random r(seed);
+    BoxEngine r(seed);
     const int kind = static_cast<int>(seed) % box_set_kinds;
     auto boxes = random_boxes(kind, static_cast<int>(uniform(r, 0, 200)), r);
     AabbTree tree;
@@ -82,7 +82,7 @@ TEST(AabbTree, BoxQueryFindsAllThatOverlapAndLittleElse) {
 TEST(AabbTree, RayMeetsAllBoxesOnItsWay) {
   std::size_t met = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
-    Random r(seed);
+    BoxEngine r(seed);
     const int kind = static_cast<int>(seed) % box_set_kinds;
     const auto boxes = random_boxes(kind, static_cast<int>(uniform(r, 1, 150)), r);
     AabbTree tree;
@@ -144,7 +144,7 @@ TEST(AabbTree, NearestHitPrunesWhatIsBehindIt) {
 
 TEST(AabbTree, PairsOfTwoTreesAreThoseOfTheirItems) {
   for (unsigned seed = 0; seed < 200; ++seed) {
-    Random r(seed);
+    BoxEngine r(seed);
     const auto boxes = random_boxes(static_cast<int>(seed) % box_set_kinds, 120, r);
     std::vector<int> left;
     std::vector<int> right;
@@ -182,7 +182,7 @@ TEST(AabbTree, IsShallowOnUnkindSets) {
   tree.build(std::vector<Aabb>(100000));  // all the same
   EXPECT_LE(tree.depth(), 17);
 
-  Random r(1);
+  BoxEngine r(1);
   tree.build(random_boxes(0, 100000, r));
   EXPECT_LE(tree.depth(), 40);
 }

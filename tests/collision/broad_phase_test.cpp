@@ -22,7 +22,7 @@ Pairs all_pairs(const std::vector<Aabb>& boxes, const std::vector<std::uint8_t>&
   return pairs;
 }
 
-std::vector<std::uint8_t> some_fixed(std::size_t count, double share, Random& r) {
+std::vector<std::uint8_t> some_fixed(std::size_t count, double share, BoxEngine& r) {
   std::vector<std::uint8_t> fixed(count);
   for (auto& f : fixed) f = uniform(r, 0, 1) < share ? 1 : 0;
   return fixed;
@@ -31,7 +31,7 @@ std::vector<std::uint8_t> some_fixed(std::size_t count, double share, Random& r)
 TEST(BroadPhase, AgreesWithAllPairsOnRandomSets) {
   std::size_t found = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
-    Random r(seed);
+    BoxEngine r(seed);
     const int kind = static_cast<int>(seed) % box_set_kinds;
     const int count = static_cast<int>(uniform(r, 0, seed % 40 < 10 ? 250 : 40));
     const auto boxes = random_boxes(kind, count, r);
@@ -47,7 +47,7 @@ TEST(BroadPhase, AgreesWithAllPairsOnRandomSets) {
 
 TEST(BroadPhase, AgreesWithAllPairsWhileBoxesMoveComeAndGo) {
   for (unsigned seed = 0; seed < 60; ++seed) {
-    Random r(seed);
+    BoxEngine r(seed);
     const int kind = static_cast<int>(seed) % box_set_kinds;
     auto boxes = random_boxes(kind, 80, r);
     auto fixed = some_fixed(boxes.size(), 0.2, r);
@@ -77,7 +77,7 @@ TEST(BroadPhase, AgreesWithAllPairsWhileBoxesMoveComeAndGo) {
 }
 
 TEST(BroadPhase, AnswerDoesNotDependOnWhatWasAskedBefore) {
-  Random r(3);
+  BoxEngine r(3);
   auto boxes = random_boxes(3, 2000, r);
   const auto fixed = some_fixed(boxes.size(), 0.1, r);
   BroadPhase old;
@@ -98,7 +98,7 @@ TEST(BroadPhase, AnswerDoesNotDependOnWhatWasAskedBefore) {
 }
 
 TEST(BroadPhase, TreeOfFixedBoxesIsBuiltOnlyWhenOneChanges) {
-  Random r(5);
+  BoxEngine r(5);
   auto boxes = random_boxes(3, 500, r);
   auto fixed = some_fixed(boxes.size(), 0.5, r);
   fixed[0] = 1;
@@ -160,7 +160,7 @@ TEST(BroadPhase, BoxesThatMissByLessThanSinglePrecisionAreNotPairs) {
 TEST(BroadPhaseDeathTest, BoxesThatAreNotBoxesAreTheCallersMistake) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
-  Random r(1);
+  BoxEngine r(1);
   for (const double bad : {nan, inf, -inf}) {
     auto boxes = random_boxes(0, 50, r);
     for (int k = 0; k < 50; k += 7) boxes[k].lower[k % 3] = bad;

@@ -9,13 +9,13 @@
 
 namespace urto::testing {
 
-using Random = std::mt19937_64;
+using BoxEngine = std::mt19937_64;
 
-inline double uniform(Random& r, double low, double high) {
+inline double uniform(BoxEngine& r, double low, double high) {
   return std::uniform_real_distribution<double>(low, high)(r);
 }
 
-inline Vec3 uniform3(Random& r, double low, double high) {
+inline Vec3 uniform3(BoxEngine& r, double low, double high) {
   const double x = uniform(r, low, high);
   const double y = uniform(r, low, high);
   return {x, y, uniform(r, low, high)};
@@ -24,7 +24,7 @@ inline Vec3 uniform3(Random& r, double low, double high) {
 inline constexpr int box_set_kinds = 10;
 
 /// One box of the set `kind`; `side` is about the length of the whole.
-inline Aabb random_box(int kind, double side, Random& r) {
+inline Aabb random_box(int kind, double side, BoxEngine& r) {
   Vec3 center = uniform3(r, -0.5 * side, 0.5 * side);
   Vec3 half = Vec3::Constant(0.5 * std::pow(10, uniform(r, -3, 3)));
   const double t = uniform(r, -0.5 * side, 0.5 * side);
@@ -62,7 +62,7 @@ inline Aabb random_box(int kind, double side, Random& r) {
   return {center - half, center + half};
 }
 
-inline std::vector<Aabb> random_boxes(int kind, int count, Random& r) {
+inline std::vector<Aabb> random_boxes(int kind, int count, BoxEngine& r) {
   const double side = std::cbrt(count) * uniform(r, 0.5, 4);
   std::vector<Aabb> boxes;
   for (int k = 0; k < count; ++k) boxes.push_back(random_box(kind, side, r));
