@@ -107,8 +107,8 @@ void MotionCertifier::check_velocities(bool motors_only) {
 }
 
 void MotionCertifier::check_accelerations(double omega) {
-  work_.setZero(rows_.rows());
-  multiply(rows_.J, after_->a_true, work_);
+  along_.setZero(rows_.rows());
+  multiply(rows_.J, after_->a_true, along_);
   const double scale = largest_entry(after_->a_true);
   for (int i = 0; i < rows_.blocks(); ++i) {
     const Law& law = rows_.laws[i];
@@ -118,15 +118,15 @@ void MotionCertifier::check_accelerations(double omega) {
       const double pull =
           (position ? 2 : 1) * omega * rate_[r] + (position ? omega * omega * rows_.g[r] : 0);
       const double size = scale + std::abs(rows_.jdot_v[r]) + std::abs(pull);
-      const double off = std::abs(work_[r] + rows_.jdot_v[r] + pull);
+      const double off = std::abs(along_[r] + rows_.jdot_v[r] + pull);
       grow(out_.natural_map, size > 0 ? off / size : off);
     }
   }
 }
 
 void MotionCertifier::check_increment(const Vector& increment) {
-  system_.add_increment(before_->state.q, increment, work_);
-  difference(system_.layout(), work_, after_->state.q, off_);
+  system_.add_increment(before_->state.q, increment, placed_);
+  difference(system_.layout(), placed_, after_->state.q, off_);
   const double rounding = ulps * eps * reach_;
   grow(out_.momentum, std::max(0.0, largest_entry(off_) - rounding) / moved_);
   if (!off_.allFinite()) out_.momentum = NAN;
@@ -181,8 +181,8 @@ void MotionCertifier::check_linearised(double h, bool trapezoidal) {
 }
 
 void MotionCertifier::check_linearised_rows(double h, double part) {
-  off_.setZero(at_rows_.rows());
-  multiply(at_rows_.J, after_->state.v, off_);
+  along_.setZero(at_rows_.rows());
+  multiply(at_rows_.J, after_->state.v, along_);
   const double fastest = largest_entry(after_->state.v);
   for (int i = 0; i < at_rows_.blocks(); ++i) {
     const Law& law = at_rows_.laws[i];
@@ -195,7 +195,7 @@ void MotionCertifier::check_linearised_rows(double h, double part) {
         wanted -= errors_[r] / h;
       }
       const double speed = fastest + std::abs(wanted);
-      const double missed = std::abs(off_[r] - wanted);
+      const double missed = std::abs(along_[r] - wanted);
       grow(out_.natural_map, speed > 0 ? missed / speed : missed);
     }
   }

@@ -64,6 +64,8 @@ class MotionCertifier {
   double tolerance_ = 0, moved_ = 0, reach_ = 0;
   Interactions rows_;
   Vector rate_, force_, inertia_, reaction_, increment_, work_, off_;
+  Vector along_;   ///< as many as there are rows
+  Vector placed_;  ///< as many as q has
   BlockMatrix matrix_, stiffness_;
   // Linearised steps: the state at which they take their matrices, its rows, and the joints' errors at the start.
   State at_;
