@@ -4,7 +4,8 @@
 //   columns   of ten balls
 //   islands   pairs of balls that rock on each other: islands with friction that never quite rest
 //   marbles   a heap of balls between walls, one large island
-//   springs   a lattice of balls coupled by springs, standing on the floor
+//   springs   lattices of 3 × 3 balls coupled by springs, standing on the floor
+//   lattice   one of all balls
 // usage: step_scaling [--quick] [--scene NAME] [--size N] [--solver NAME] [--threads N] [--csv FILE]
 #include <algorithm>
 #include <cmath>
@@ -109,8 +110,8 @@ Model marbles(int bodies) {
   return m;
 }
 
-/// Balls on a square lattice, each coupled to its neighbours, in lattices of 3 × 3.
-Model springs(int bodies) {
+/// Balls on square lattices, each coupled to its neighbours.
+Model lattices(int bodies, int side) {
   Model m = with_floor();
   const auto couple = [&](int a, int b) {
     MeasureSpring spring;
@@ -121,13 +122,24 @@ Model springs(int bodies) {
     m.forces.push_back(spring);
   };
   for (int k = 0; k < bodies; ++k) {
-    const int lattice = k / 9, i = k % 3, j = k / 3 % 3;
-    add_ball(m, {2.0 * (lattice % 10) + 0.31 * i, 2.0 * (lattice / 10) + 0.3 * j, 0.1});
+    const int lattice = k / (side * side), i = k % side, j = k / side % side;
+    const double apart = 0.3 * side + 1;
+    add_ball(m, {apart * (lattice % 10) + 0.31 * i, apart * (lattice / 10) + 0.3 * j, 0.1});
     const int body = static_cast<int>(m.bodies.size()) - 1;
     if (i > 0) couple(body - 1, body);
-    if (j > 0) couple(body - 3, body);
+    if (j > 0) couple(body - side, body);
   }
   return m;
+}
+
+/// Many small ones.
+Model springs(int bodies) {
+  return lattices(bodies, 3);
+}
+
+/// One large one.
+Model lattice(int bodies) {
+  return lattices(bodies, static_cast<int>(std::ceil(std::sqrt(bodies))));
 }
 
 struct Line {
@@ -191,8 +203,8 @@ int main(int argc, char** argv) {
              "rows", "sweeps", "rows", "assemble", "solve", "certify", "advance", "total µs");
   using Maker = Model (*)(int);
   const std::vector<std::pair<std::string, Maker>> scenes{
-      {"chain", chain},     {"grid", grid},       {"columns", columns},
-      {"islands", islands}, {"marbles", marbles}, {"springs", springs}};
+      {"chain", chain},     {"grid", grid},       {"columns", columns}, {"islands", islands},
+      {"marbles", marbles}, {"springs", springs}, {"lattice", lattice}};
   for (const auto& [name, make] : scenes) {
     if (!only.empty() && name != only) continue;
     for (const int n : sizes) {
