@@ -73,6 +73,7 @@ TEST_F(Command, ShowsVersionAndHelp) {
   EXPECT_TRUE(says(version.out, "urto "));
   EXPECT_TRUE(says(version.out, "Eigen"));
   EXPECT_TRUE(says(version.out, "CHOLMOD"));
+  EXPECT_TRUE(says(version.out, "KLU"));
   EXPECT_TRUE(says(version.out, "MUMPS"));
   const Output help = run("solve --help");
   EXPECT_EQ(help.code, 0);

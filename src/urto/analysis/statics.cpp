@@ -120,7 +120,7 @@ void Equilibrium::hold() {
     if (!is_soft(rows_.laws[i])) continue;
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) rhs_[n + r] = -rows_.g[r];
   }
-  if (!factor_.factorize())
+  if (!factor_.factorize(KeptLu::Pivots::kept))
     throw InputError("statics", "a mass matrix that is singular or not a number",
                      "positive masses");
   factor_.solve(rhs_, solution_);
@@ -140,7 +140,7 @@ void Equilibrium::solve(double tau) {
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
       rhs_[n + r] = -rows_.g[r] - (is_soft(law) ? lambda_[r] / law.stiffness : 0);
   }
-  if (!factor_.factorize())
+  if (!factor_.factorize(KeptLu::Pivots::kept))
     throw InputError("statics", "a singular stiffness",
                      "springs or joints against every motion, or a load that balances");
   factor_.solve(rhs_, solution_);

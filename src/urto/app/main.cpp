@@ -10,6 +10,7 @@
 #include "urto/app/interrupt.h"
 #include "urto/error.h"
 #include "urto/linalg/blas_threads.h"
+#include "urto/linalg/kept_lu.h"
 #include "urto/linalg/pivoting_factor.h"
 #include "urto/linalg/spd_factor.h"
 #include "urto/version.h"
@@ -19,9 +20,10 @@ namespace {
 using namespace urto::app;
 
 std::string version_text() {
-  return fmt::format("urto {}\nEigen {}.{}.{}\nCHOLMOD {}\nMUMPS {}", urto::version,
+  return fmt::format("urto {}\nEigen {}.{}.{}\nCHOLMOD {}\nKLU {}\nMUMPS {}", urto::version,
                      EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION,
                      urto::SpdFactor::has_cholmod() ? "yes" : "no (Eigen's Cholesky instead)",
+                     urto::KeptLu::has_klu() ? "yes" : "no (Eigen's sparse LU instead)",
                      urto::PivotingFactor::is_available() ? "yes" : "no");
 }
 

@@ -83,8 +83,8 @@ void SaddleLu::add_rows(const BlockRows& upper, const BlockRows& lower,
   }
 }
 
-bool SaddleLu::factorize() {
-  return dense_ ? factorize_dense() : factorize_sparse();
+bool SaddleLu::factorize(KeptLu::Pivots pivots) {
+  return dense_ ? factorize_dense() : factorize_sparse(pivots);
 }
 
 // A row's own inertia is about Σ J²/H_jj.
@@ -103,30 +103,57 @@ bool SaddleLu::factorize_dense() {
   return lu_->matrixLU().diagonal().cwiseAbs().minCoeff() > std::numeric_limits<double>::min();
 }
 
-bool SaddleLu::factorize_sparse() {
-  S_.resize(size_, size_);
+// False if the entries are not those of the matrix before.
+bool SaddleLu::fill_kept_pattern() {
+  if (S_.rows() != size_ || triplets_.size() != places_.size()) return false;
+  S_.coeffs().setZero();
+  double* values = S_.valuePtr();
+  for (std::size_t k = 0; k < places_.size(); ++k) {
+    const Place& place = places_[k];
+    if (triplets_[k].row() != place.row || triplets_[k].col() != place.column) return false;
+    values[place.slot] += triplets_[k].value();
+  }
+  return true;
+}
+
+bool SaddleLu::find_pattern() {
+  const auto slot = [this](int row, int column) {
+    const int* begin = S_.innerIndexPtr() + S_.outerIndexPtr()[column];
+    const int* end = S_.innerIndexPtr() + S_.outerIndexPtr()[column + 1];
+    return static_cast<int>(std::lower_bound(begin, end, row) - S_.innerIndexPtr());
+  };
+  places_.clear();
+  const std::size_t given = triplets_.size();
   // Every diagonal entry exists, so that the shifts do not change the pattern.
   for (int i = 0; i < size_; ++i) triplets_.emplace_back(i, i, 0.0);
+  S_.resize(size_, size_);
   S_.setFromTriplets(triplets_.begin(), triplets_.end());
-  SparseMatrix shifted = S_;
-  diagonal_ = S_.diagonal();
-  Vector inertia = Vector::Zero(size_);
+  triplets_.resize(given);
+  for (const auto& entry : triplets_)
+    places_.push_back({entry.row(), entry.col(), slot(entry.row(), entry.col())});
+  diagonal_slot_.resize(size_);
+  for (int i = 0; i < size_; ++i) diagonal_slot_[i] = slot(i, i);
+  shifted_sparse_ = S_;
+  return sparse_lu_.analyze(S_);
+}
+
+void SaddleLu::shift_sparse() {
+  shifted_sparse_.coeffs() = S_.coeffs();
+  inertia_.setZero(size_);
   for (int j = 0; j < dofs_; ++j) {
-    if (diagonal_[j] == 0) continue;
+    const double diagonal = S_.valuePtr()[diagonal_slot_[j]];
+    if (diagonal == 0) continue;
     for (SparseMatrix::InnerIterator it(S_, j); it; ++it)
-      inertia[it.row()] += it.value() * it.value() / std::abs(diagonal_[j]);
+      inertia_[it.row()] += it.value() * it.value() / std::abs(diagonal);
   }
   for (const Shift& s : shifts_)
-    shifted.coeffRef(s.row, s.row) += s.sign * relative_shift * inertia[s.row];
-  std::vector<int> pattern(shifted.outerIndexPtr(), shifted.outerIndexPtr() + size_ + 1);
-  pattern.insert(pattern.end(), shifted.innerIndexPtr(),
-                 shifted.innerIndexPtr() + shifted.nonZeros());
-  if (pattern != pattern_) {
-    sparse_lu_.analyzePattern(shifted);
-    pattern_ = std::move(pattern);
-  }
-  sparse_lu_.factorize(shifted);
-  return sparse_lu_.info() == Eigen::Success;
+    shifted_sparse_.valuePtr()[diagonal_slot_[s.row]] += s.sign * relative_shift * inertia_[s.row];
+}
+
+bool SaddleLu::factorize_sparse(KeptLu::Pivots pivots) {
+  if (!fill_kept_pattern() && !find_pattern()) return false;
+  shift_sparse();
+  return sparse_lu_.factorize(shifted_sparse_, pivots);
 }
 
 void SaddleLu::solve(const Vector& rhs, Vector& x) {
@@ -136,9 +163,11 @@ void SaddleLu::solve(const Vector& rhs, Vector& x) {
     residual_.noalias() -= A_ * x;
     correction_ = lu_->solve(residual_);
   } else {
-    x = sparse_lu_.solve(rhs);
-    residual_ = rhs - S_ * x;
-    correction_ = sparse_lu_.solve(residual_);
+    bool solved = sparse_lu_.solve(rhs, x);
+    residual_ = rhs;
+    residual_.noalias() -= S_ * x;
+    solved = solved && sparse_lu_.solve(residual_, correction_);
+    if (!solved) correction_.setConstant(size_, std::numeric_limits<double>::quiet_NaN());
   }
   x += correction_;
   const double size = rhs.norm();

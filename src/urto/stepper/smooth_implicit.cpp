@@ -180,7 +180,7 @@ void ImplicitStepper::add_velocity_constraints(double h) {
   }
 }
 
-bool ImplicitStepper::factorize(double h, Work& work) {
+bool ImplicitStepper::factorize(double h, KeptLu::Pivots pivots, Work& work) {
   const int n = system_.nv();
   const int m = rows_.rows();
   factor_.start(n, n + (options_.velocity_constraints ? 2 : 1) * m);
@@ -188,7 +188,7 @@ bool ImplicitStepper::factorize(double h, Work& work) {
   add_constraint_rows(h);
   if (options_.velocity_constraints) add_velocity_constraints(h);
   ++work.factorizations;
-  return factor_.factorize();
+  return factor_.factorize(pivots);
 }
 
 void ImplicitStepper::correct() {
@@ -269,9 +269,11 @@ bool ImplicitStepper::advance(MotionPoint& p, double h, Work& work) {
   double left = std::numeric_limits<double>::infinity();  // the correction still to come
   bool contracts = true;
   for (int k = 0; left > options_.newton_tolerance * scale && left > rounding(p, h); ++k) {
-    // Within a step only: a factor of an earlier step would not be there after a checkpoint, and the bits would differ.
+    // Within a step only: neither a factor nor the pivots of an earlier step would be there after a
+    // checkpoint, and the bits would differ.
     const bool keep = options_.reuse_factor && k > 0 && contracts;
-    if (k == options_.newton_iterations || (!keep && !factorize(h, work))) return false;
+    const KeptLu::Pivots pivots = k > 0 ? KeptLu::Pivots::kept : KeptLu::Pivots::chosen;
+    if (k == options_.newton_iterations || (!keep && !factorize(h, pivots, work))) return false;
     correct();
     ++work.iterations;
     const double size = largest(solution_.head(system_.nv()));

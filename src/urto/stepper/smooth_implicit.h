@@ -38,7 +38,7 @@ class ImplicitStepper final : public SmoothStepper {
                MotionCertifier& certifier) const override;
   void place(const MotionPoint& p, double h);
   double evaluate(double h);
-  bool factorize(double h, Work& work);
+  bool factorize(double h, KeptLu::Pivots pivots, Work& work);
   void add_tangents(double h);
   void add_constraint_rows(double h);
   void add_velocity_constraints(double h);
