@@ -135,6 +135,80 @@ TEST(Certificate, OpenFrictionlessConeIsNoViolation) {
   EXPECT_LT(c.residual(), 1e-15);
 }
 
+// A point mass on a rail along (1, 1, 1): two equality rows across it. It coasts, so that q = J H⁻¹ a is zero but
+// for rounding.
+StepProblem coasting_on_a_rail(double speed) {
+  StepProblem p = sliding_mass({.mass = 3, .mu = 0, .velocity = 0, .gap = 1});
+  p.K = {};
+  for (int k = 0; k < 3; ++k) p.K.push_back(ConvexSet::free(1));
+  const double a = 1 / std::sqrt(6.0), b = 1 / std::sqrt(2.0), c = 1 / std::sqrt(3.0);
+  const Matrix across{
+      {a, a, -2 * a}, {b, -b, 0}, {a, -2 * a, a}};  // the third depends on the others
+  BlockRows J;
+  J.columns = 3;
+  J.row_start = {0};
+  J.entry_start = {0};
+  for (int k = 0; k < 3; ++k) {
+    J.row_start.push_back(k + 1);
+    J.entry_start.push_back(k + 1);
+    J.entries.push_back({.column = 0, .width = 3, .offset = 3 * k});
+    for (int d = 0; d < 3; ++d) J.values.push_back(across(k, d));
+  }
+  p.J = J;
+  p.a = 3 * speed * Vec3(c, c, c);
+  p.b = Vector::Zero(3);
+  p.E = SparseMatrix(3, 3);
+  return p;
+}
+
+TEST(Certificate, RoundingOfACoastingMechanismIsNoError) {
+  for (const double speed : {1.0, 1e-6, 0.7, 123.4}) {
+    const StepProblem p = coasting_on_a_rail(speed);
+    const Vector x = p.a / 3 * (1 + 2.2e-16);
+    const Certificate c = certify(p, x, Vector::Zero(3), Friction::exact);
+    EXPECT_LT(c.residual(), 1e-14) << speed;
+  }
+}
+
+TEST(Certificate, ARealErrorOfACoastingMechanismIsSeen) {
+  // A velocity across the rail of 1e-6 of that along it. Row 1 sees it whole, row 3 sees −½·√3 … of it; the
+  // terms of the rows are some speeds, so that the residual is a part of 1e-6, and it is so in every unit.
+  for (const double speed : {1.0, 1e-6, 123.4}) {
+    const StepProblem p = coasting_on_a_rail(speed);
+    const Vector x = p.a / 3 + 1e-6 * speed * Vec3(1, -1, 0);
+    const Certificate c = certify(p, x, Vector::Zero(3), Friction::exact);
+    EXPECT_GT(c.natural_map, 1e-7) << speed;
+    EXPECT_GT(c.natural_map_scaled, 1e-7) << speed;
+    EXPECT_LT(c.natural_map, 1e-5) << speed;
+  }
+}
+
+TEST(Certificate, SmallMotionsAcrossTheJointsAreStillMeasured) {
+  // q is 1e-9 of the speed: a million times rounding, so it is the scale, and an x that leaves it is wrong.
+  StepProblem p = coasting_on_a_rail(1);
+  const Vector along = p.a / 3;
+  p.a += 3e-9 * Vec3(1, -1, 0);
+  const Certificate c = certify(p, p.a / 3, Vector::Zero(3), Friction::exact);
+  EXPECT_GT(c.natural_map, 0.9);
+  EXPECT_GT(certify(p, along, Vector::Zero(3), Friction::exact).momentum, 1e-10);
+}
+
+TEST(Certificate, LargeForcesThatCancelAreRoundingOfTheBalance) {
+  // Two masses of 1 kg on a stiff spring, h²k = 1e12: moving together nothing is stretched, but H x is a
+  // difference of terms of 1e12.
+  StepProblem p = sliding_mass({.mass = 1, .mu = 0, .velocity = 0, .gap = 1});
+  SparseMatrix H(3, 3);
+  H.insert(0, 0) = 1 + 1e12;
+  H.insert(1, 1) = 1 + 1e12;
+  H.insert(0, 1) = H.insert(1, 0) = -1e12;
+  H.insert(2, 2) = 1;
+  p.H = H;
+  p.a = Vec3(0.1, 0.1, 0);
+  const double off = 1e-16;  // a unit in the last place
+  EXPECT_LT(certify(p, Vec3(0.1 + off, 0.1, 0), Vec3::Zero(), Friction::exact).momentum, 1e-14);
+  EXPECT_GT(certify(p, Vec3(0.1 + 1e6 * off, 0.1, 0), Vec3::Zero(), Friction::exact).momentum, 0.1);
+}
+
 TEST(Certificate, NotANumberNeverMeetsATolerance) {
   const Vector nan = Vector::Constant(3, std::numeric_limits<double>::quiet_NaN());
   const Certificate c = certify(sliding_on_ground(), nan, nan, Friction::exact);

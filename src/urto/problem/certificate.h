@@ -15,12 +15,15 @@ namespace urto {
 struct Certificate {
   Friction friction = Friction::exact;  ///< the law the numbers below refer to
 
+  // From the numerators of the three relative numbers what rounding can make of them is taken off, and a q that
+  // is rounding is no scale (docs/step-problem.md §5).
+
   /// ‖H x − Jᵀλ − a‖ / (‖a‖ + ‖Jᵀλ‖ + ‖H x‖): the equation of motion.
   double momentum = 0;
   /// ‖λ − Π_K(λ − û)‖ / ‖q‖, q = J H⁻¹ a + b: the error of FCLIB and of Acary, Brémond and Huber (2018). It adds impulses
   /// and velocities, so it depends on the units: comparable with published numbers, not between problems.
   double natural_map = 0;
-  double natural_map_absolute = 0;  ///< the same, not divided by ‖q‖
+  double natural_map_absolute = 0;  ///< ‖λ − Π_K(λ − û)‖ itself, rounding and all
   /// √(Σ ‖λ_i − Π(λ_i − ρ_i û_i)‖²/ρ_i) / √(Σ ρ_i ‖q_i‖²), ρ_i = d/tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H: a
   /// ratio of square roots of energies: the same in every system of units (for blocks whose rows have one unit; a six-row joint mixes lengths
   /// and angles) and for every scaling of a row block.
@@ -59,7 +62,13 @@ class Certifier {
                            const double* v) const;
   void measure_scales(const StepProblem& p);
 
+  double momentum_rounding(const StepProblem& p, const Vector& x, const Vector& lambda);
+
   Vector Hx_, reaction_, free_, u_, q_, compliance_, diagonal_;
+  Vector terms_;  ///< |J||x| + |J||H⁻¹a| + |E||λ| + |b|: the sizes of what u and q are sums of
+  Vector force_terms_;  ///< |H||x| + |Jᵀ||λ| + |a|
+  Vector magnitudes_;
+  BlockMatrix sizes_;
   std::vector<double> scale_, mass_, inverse_;
   std::vector<int> mass_start_, node_of_dof_;
   BlockFactor coupled_;  ///< of an H whose blocks are coupled
