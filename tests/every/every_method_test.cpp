@@ -54,10 +54,10 @@ TEST(EveryMethod, SteppersMeetContactsByTheLawOrAsSprings) {
   for (const StepperInfo& info : steppers()) {
     SimulationOptions o;
     o.stepper.name = std::string(info.name);
-    o.duration = 0.02;
+    o.duration = 0.01;
     if (!info.contacts) {
       o.stepper.penalty_contact = true;
-      o.step = 1e-4;
+      o.step = 2e-4;
     }
     expect_finishes(m, o, o.stepper.name);
   }

@@ -28,7 +28,7 @@ extern "C" {
 #include <fclib.h>
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef URTO_ADDRESS_SANITIZER
 // An allocation above the limit gives a null pointer: libhdf5 reports it, ours become
 // std::bad_alloc, which fails the test.
 extern "C" const char* __asan_default_options();
@@ -399,7 +399,9 @@ TEST_F(ProblemFileFuzz, Hdf5Datasets) {
           remove_object(mutant_, name);
           break;
         case 1:  // the other type
-          data.integers.assign(data.numbers.begin(), data.numbers.end());
+          data.integers.clear();
+          for (const double number : data.numbers)
+            data.integers.push_back(std::abs(number) < 1e9 ? static_cast<int>(number) : 7);
           replace_integers(mutant_, name, data.integers);
           break;
         case 2:  // declared, and not stored
