@@ -210,7 +210,8 @@ void Certifier::solve_mass(const StepProblem& p) {
 }
 
 // H x, Jᵀλ, u = J x + E λ + b and q = J H⁻¹ a + b, by loops of its own.
-void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda) {
+void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda,
+                               double terms_of_b) {
   resize(Hx_, p.dofs());
   resize(reaction_, p.dofs());
   resize(free_, p.dofs());
@@ -251,7 +252,7 @@ void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vect
       }
       u_[row] = moving + compliance_[row] + p.b[row];
       q_[row] = free + p.b[row];
-      terms_[row] += terms + std::abs(p.b[row]);
+      terms_[row] += terms + std::abs(p.b[row]) + terms_of_b;
     }
   }
 }
@@ -347,10 +348,10 @@ Certificate certify(const StepProblem& p, const Vector& x, const Vector& lambda,
 }
 
 void Certifier::certify(const StepProblem& p, const Vector& x, const Vector& lambda,
-                        Friction friction, Certificate& c) {
+                        Friction friction, Certificate& c, double terms_of_b) {
   c = {};
   c.friction = friction;
-  measure_motion(p, x, lambda);
+  measure_motion(p, x, lambda, terms_of_b);
   measure_scales(p);
   double momentum = 0;
   for (int d = 0; d < p.dofs(); ++d) {

@@ -50,11 +50,13 @@ Certificate certify(const StepProblem& problem, const Vector& x, const Vector& l
 /// The same for a loop over steps: keeps its buffers, so that certifying a problem of the same pattern, H by blocks, allocates nothing.
 class Certifier {
  public:
+  /// `terms_of_b`: the size of the numbers that b was made of, for the rounding it was born with.
   void certify(const StepProblem& problem, const Vector& x, const Vector& lambda, Friction friction,
-               Certificate& out);
+               Certificate& out, double terms_of_b = 0);
 
  private:
-  void measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda);
+  void measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda,
+                      double terms_of_b);
   void invert_blocks(const BlockMatrix& H);
   bool solve_coupled(const BlockMatrix& H, const Vector& a);
   void solve_mass(const StepProblem& p);

@@ -99,7 +99,7 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
 
   kernel_.solve(memory, report);
   report.timings.solve = clock.lap();
-  kernel_.certify(report);
+  kernel_.certify(state, report);
   report.timings.certify = clock.lap();
 
   kernel_.audit(state, options.implicit_forces != ImplicitForces::none, report);

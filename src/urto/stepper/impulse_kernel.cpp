@@ -127,8 +127,11 @@ void ImpulseKernel::limit_rebounds(StepReport& report) {
   for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
 }
 
-void ImpulseKernel::certify(StepReport& report) {
-  certifier_.certify(problem, v_after, impulses, options.stepper.friction, report.certificate);
+// b has g/h in it, and g is a difference of positions: known to a rounding error of those at best.
+void ImpulseKernel::certify(const State& state, StepReport& report) {
+  const double terms_of_b = state.q.lpNorm<Eigen::Infinity>() / h_;
+  certifier_.certify(problem, v_after, impulses, options.stepper.friction, report.certificate,
+                     terms_of_b);
   report.meets_tolerance = report.certificate.meets(options.solver.tolerance);
 }
 

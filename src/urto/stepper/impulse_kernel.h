@@ -4,7 +4,7 @@
 //     kernel.system.detect(…), measure(…)             which rows, at which state
 //     kernel.H(), kernel.problem.a                    assembled by the stepper
 //     kernel.begin_rows(h); for each block: kernel.problem.b, kernel.compliance, kernel.push, kernel.add_rebound(…)
-//     kernel.solve(memory, report); kernel.certify(report); kernel.audit(state, report)
+//     kernel.solve(memory, report); kernel.certify(state, report); kernel.audit(state, report)
 //     kernel.remember(memory)
 #pragma once
 
@@ -38,7 +38,7 @@ class ImpulseKernel {
   void add_rebound(int block);
 
   void solve(const StepMemory& memory, StepReport& report);
-  void certify(StepReport& report);
+  void certify(const State& state, StepReport& report);
   /// Where the energy went, which contacts acted, errors at the start. `implicit_damping`: dampers act with the velocity after.
   void audit(const State& state, bool implicit_damping, StepReport& report);
   void remember(StepMemory& memory) const { urto::remember(rows, impulses, h_, memory); }

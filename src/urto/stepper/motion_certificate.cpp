@@ -35,8 +35,12 @@ void MotionCertifier::look_at(const MotionPoint& before, const MotionPoint& afte
   moved_ = std::max(largest_entry(increment_), ulps * eps * reach_);
 }
 
-// What a few units in the last place of q do to the forces: Σ_j |∂f_i/∂q_j| · ulps · ε (1 + ‖q‖).
-double MotionCertifier::force_rounding() {
+// What a few units in the last place of q do to the forces: Σ_j |∂f_i/∂q_j| · ulps · ε (1 + ‖q‖), and to M â. `matrix_` is M.
+double MotionCertifier::force_rounding(double unknown) {
+  for (double& value : matrix_.values) value = std::abs(value);
+  work_.setConstant(system_.nv(), unknown);
+  multiply(matrix_, work_, increment_);
+  const double of_inertia = increment_.norm();
   matrix_.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);
   system_.assemble(after_->state, {.stiffness = 1}, Tangent::exact, matrix_);
   matrix_.finish_assembly();
@@ -50,10 +54,10 @@ double MotionCertifier::force_rounding() {
   for (int i = 0; i < rows_.blocks(); ++i) {
     if (is_soft(rows_.laws[i])) soft += rows_.laws[i].stiffness * rows_.laws[i].dim;
   }
-  return rounding + soft * ulps * eps * reach_;
+  return of_inertia + rounding + soft * ulps * eps * reach_;
 }
 
-void MotionCertifier::check_force_balance() {
+void MotionCertifier::check_force_balance(double unknown) {
   const State& s = after_->state;
   system_.force(s, force_);
   matrix_.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::symmetric);
@@ -77,7 +81,7 @@ void MotionCertifier::check_force_balance() {
     }
   }
   if (off > tolerance_ * size || soft_off > tolerance_ * (size + soft_size)) {
-    const double rounding = force_rounding();
+    const double rounding = force_rounding(unknown);
     off = std::max(0.0, off - rounding);
     soft_off = std::max(0.0, soft_off - rounding);
   }

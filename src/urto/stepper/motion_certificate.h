@@ -34,8 +34,9 @@ class MotionCertifier {
   /// Looks at the end of a part of the step.
   void look_at(const MotionPoint& before, const MotionPoint& after, double tolerance);
 
-  /// M â = f + Jᵀλ at the end, soft rows λ = −(k g + c ġ) included.
-  void check_force_balance();
+  /// M â = f + Jᵀλ at the end, soft rows λ = −(k g + c ġ) included. `unknown`: what of an acceleration nobody can know, where
+  /// the scheme finds it from positions, which are rounded: it is taken off as well.
+  void check_force_balance(double unknown = 0);
   /// The rows that hold positions: g = 0.
   void check_positions();
   /// All rigid rows at velocity level, J v + g_t = 0; with `motors_only` those on velocities alone.
@@ -55,7 +56,7 @@ class MotionCertifier {
 
  private:
   static void grow(double& worst, double value);
-  double force_rounding();
+  double force_rounding(double unknown);
   void check_linearised_rows(double h, double part);
 
   SystemAccess system_;

@@ -210,7 +210,7 @@ double ImplicitStepper::rounding(const MotionPoint& p, double h) const {
 void ImplicitStepper::certify(const MotionPoint& before, const MotionPoint& after, double h,
                               MotionCertifier& certifier) const {
   const ImplicitScheme& s = scheme_;
-  certifier.check_force_balance();
+  certifier.check_force_balance(rounding(after, h));
   // The method's acceleration before, as it belongs to a step of this length.
   const double ratio = before.h > 0 ? h / before.h : 1;
   Vector& wanted = certifier.buffer(0);
