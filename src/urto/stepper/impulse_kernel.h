@@ -38,6 +38,8 @@ class ImpulseKernel {
   void add_rebound(int block);
 
   void solve(const StepMemory& memory, StepReport& report);
+  /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
+  double joint_work();
   void certify(StepReport& report);
   /// Where the energy went, which contacts acted, errors at the start. `implicit_damping`: dampers act with the velocity after.
   void audit(const State& state, bool implicit_damping, StepReport& report);
