@@ -65,7 +65,8 @@ TEST(DviJoint, ExtrapolatedAdaptiveStepsAreOfSecondOrder) {
 }
 
 TEST(DviJoint, FreeAsymmetricBodyTumblesWithItsEnergy) {
-  // Dzhanibekov: spin about the middle axis. Energy is kept; the drift of the angular momentum (world) is O(h).
+  // Dzhanibekov: spin about the middle axis. Energy is kept; the drift of the angular
+  // momentum (world) is O(h²), for bodies move with the mean velocity of the midpoint rule.
   double last_momentum = 0;
   for (const double h : {2e-3, 1e-3, 5e-4}) {
     Model m = empty_model(Vec3::Zero());
@@ -91,7 +92,7 @@ TEST(DviJoint, FreeAsymmetricBodyTumblesWithItsEnergy) {
     // Rounding: four units in the last place a step.
     EXPECT_LT(drift, 10 / h * 4 * std::numeric_limits<double>::epsilon());
     if (last_momentum > 0) {
-      EXPECT_NEAR(last_momentum / turn, 2, 0.3);
+      EXPECT_NEAR(last_momentum / turn, 4, 0.1);
     }
     last_momentum = turn;
   }

@@ -101,14 +101,27 @@ void RigidSystem::force(const State& state, SystemWorkspace& work, Vector& f) co
   }
 }
 
-void RigidSystem::turn_freely(const State& state, double h, Vector& v, Vector& f) const {
+void RigidSystem::remove_gyroscopic(const State& state, Vector& f) const {
   for (int slot = 0; slot < model_.slots; ++slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
-    const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
+    if (!body.gyroscopic) continue;
+    const int at = model_.layout.v_start[slot] + 3;
+    const Vec3 omega = state.v.segment<3>(at);
+    f.segment<3>(at) += omega.cross(body.inertia * omega);
+  }
+}
+
+void RigidSystem::turn_freely(double h, Vector& v, Vector& increment) const {
+  increment = h * v;
+  for (int slot = 0; slot < model_.slots; ++slot) {
+    const Body& body = model_.bodies[model_.slot_body[slot]];
+    const int at = model_.layout.v_start[slot] + 3;
+    const Vec3 omega = v.segment<3>(at);
     const Vec3 moment = omega.cross(body.inertia * omega);
     if (!body.gyroscopic || moment.isZero(0)) continue;
-    v.segment<3>(model_.layout.v_start[slot] + 3) = turned_freely(body.inertia, omega, h);
-    f.segment<3>(model_.layout.v_start[slot] + 3) += moment;
+    const Vec3 turned = turned_freely(body.inertia, omega, h);
+    increment.segment<3>(at) = 0.5 * h * (omega + turned);
+    v.segment<3>(at) = turned;
   }
 }
 

@@ -43,7 +43,8 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   std::string describe(const Interactions& rows, int block) const override;
 
   const FreeRotation* free_rotation() const override { return this; }
-  void turn_freely(const State& state, double h, Vector& v, Vector& f) const override;
+  void remove_gyroscopic(const State& state, Vector& f) const override;
+  void turn_freely(double h, Vector& v, Vector& increment) const override;
   const ContactTracking* contact_tracking() const override { return this; }
   ContactShift contact_shift(const State& state, const Interactions& rows, int block,
                              const Vec3& point, const Vector& increment, double from,

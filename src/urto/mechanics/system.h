@@ -62,9 +62,12 @@ struct ContactShift {
 class FreeRotation {
  public:
   virtual ~FreeRotation() = default;
-  /// Moves the gyroscopic moments from f, a `force` of this state, into v: what they do to v within h, without changing its kinetic
-  /// energy. For steppers of first order, to which explicit moments would give energy.
-  virtual void turn_freely(const State& state, double h, Vector& v, Vector& f) const = 0;
+  /// Takes the gyroscopic moments out of f, a `force` of this state. For steppers of first order,
+  /// to which explicit moments would give energy: they turn freely instead.
+  virtual void remove_gyroscopic(const State& state, Vector& f) const = 0;
+  /// What those moments alone do to v within h, without changing its kinetic energy; `increment`
+  /// is that of the configuration meanwhile, the mean velocity times h.
+  virtual void turn_freely(double h, Vector& v, Vector& increment) const = 0;
 };
 
 /// What only contacts with memory need (penalty_system.h): material points followed from one state to another.

@@ -9,6 +9,9 @@ namespace urto {
 namespace {
 
 constexpr int projection_rounds = 5;
+constexpr std::string_view joint_account = "dvi_joint_work";
+/// What rigid joints may have given in all, relative to the largest kinetic energy of the run.
+constexpr double joint_credit = 1e-3;
 
 // An open gap may close within the step whether or not errors are stabilised: without its g the row would stop the body in mid-air.
 bool is_apart(const Law& law, double gap) {
@@ -60,12 +63,24 @@ void DviStepper::add_law(int block, double h) {
   kernel_.add_rebound(block);
 }
 
-// Forces of the start; gyroscopic moments turn the velocity by themselves.
-void DviStepper::predict(const State& state, double h) {
+// Forces of the start, without the gyroscopic moments: they turn the velocity while bodies move.
+void DviStepper::predict(const State& state) {
   kernel_.system.force(state, force_);
   kernel_.v_before = state.v;
   if (const FreeRotation* rotation = kernel_.system.system().free_rotation())
-    rotation->turn_freely(state, h, kernel_.v_before, force_);
+    rotation->remove_gyroscopic(state, force_);
+}
+
+// Bodies fly freely between the impulses of this step and those of the next: the orientation must
+// move with the mean of the velocities at both ends, or momentum is not kept and joints pump.
+void DviStepper::move(State& state, double h) {
+  state.v = kernel_.v_after;
+  if (const FreeRotation* rotation = kernel_.system.system().free_rotation())
+    rotation->turn_freely(h, state.v, delta_);
+  else
+    delta_ = h * state.v;
+  kernel_.system.add_increment(state.q, delta_, state.q);
+  state.t += h;
 }
 
 // H = M + hD + h²K and a = (M + hD) v + h f, with the symmetric parts of D and K: any approximation of them is consistent, and the solvers want symmetry.
@@ -80,6 +95,38 @@ void DviStepper::assemble(const State& state, double h, Tangent kind) {
   H.finish_assembly();
 }
 
+// Ideal joints do no work. The exact change of kinetic energy by theirs is
+//
+//     λᵀJ(v + v⁺)/2 = ½ ûᵀW⁻¹û − ½ uᵀW⁻¹u      with û = g/h, u = Jv
+//
+// (without other forces): what removing the error g gives, less what turning the velocity takes.
+// The two cancel to O(h³), as in SHAKE, of which this is the linearisation; what is left has no
+// sign and may grow without bound. So it is kept in an account, and a step that would overdraw it
+// is taken with û = 0, which only takes, and removes g by a projection, which has no velocity.
+bool DviStepper::limit_joint_work(const State& state, StepMemory& memory, StepReport& report) {
+  const StepperOptions& options = kernel_.options.stepper;
+  const std::vector<Law>& laws = kernel_.rows.laws;
+  if (!options.stabilise || !std::any_of(laws.begin(), laws.end(), holds_position)) return false;
+  std::vector<double>& account = memory.arrays.at(joint_account);
+  if (account.size() != 2) account.assign(2, 0.0);
+  const double kinetic = kernel_.system.energies(state).kinetic;
+  account[1] = std::max(account[1], kinetic);
+  double work = kernel_.joint_work();
+  const bool passive = account[0] + work > joint_credit * account[1] && work > 0;
+  if (passive) {
+    for (int i = 0; i < kernel_.rows.blocks(); ++i) {
+      if (!holds_position(laws[i])) continue;
+      for (int r = kernel_.rows.J.row_start[i]; r < kernel_.rows.J.row_start[i + 1]; ++r)
+        kernel_.problem.b[r] = kernel_.rows.g_t[r];
+    }
+    kernel_.solve(memory, report);
+    work = kernel_.joint_work();
+  }
+  // Energy that was lost is no credit: other bodies than those that lost it would gain it.
+  account[0] = std::max(0.0, account[0] + work);
+  return passive;
+}
+
 StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepReport& report) {
   report.t = state.t;
   Stopwatch clock;
@@ -89,7 +136,7 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
   kernel_.system.interactions(state, {.h = h, .envelope = kernel_.options.contact_envelope},
                               kernel_.rows);
   report.timings.rows = clock.lap();
-  predict(state, h);
+  predict(state);
   const bool exact = options.implicit_forces == ImplicitForces::exact;
   assemble(state, h, exact ? Tangent::exact : Tangent::semidefinite);
   if (exact && !definite_.factorize(kernel_.H())) assemble(state, h, Tangent::semidefinite);
@@ -98,16 +145,17 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
   report.timings.assemble = clock.lap();
 
   kernel_.solve(memory, report);
+  const bool passive = limit_joint_work(state, memory, report);
   report.timings.solve = clock.lap();
   kernel_.certify(state, report);
   report.timings.certify = clock.lap();
 
   kernel_.audit(state, options.implicit_forces != ImplicitForces::none, report);
-  delta_ = h * kernel_.v_after;
-  kernel_.system.add_increment(state.q, delta_, state.q);
-  state.v = kernel_.v_after;
-  state.t += h;
-  align_positions(state);
+  move(state, h);
+  if (passive)
+    projection_.project_positions(state, options.projection_tolerance, projection_rounds);
+  else
+    align_positions(state);
   kernel_.system.accept(state);
   kernel_.remember(memory);
   report.timings.advance = clock.lap();

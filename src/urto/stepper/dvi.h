@@ -2,7 +2,7 @@
 //
 //     H v⁺ − Jᵀγ = (M + hD) v + h f(q, v, t)          H = M + hD + h²K      (variant C of recipe 000 §2.7.6)
 //     u = J v⁺ + b,  γ ∈ K,  −û ∈ N_K(γ)              b = g/h + g_t (joints),  max(g/h, −η_s) (contacts)
-//     q⁺ = q ⊕ h v⁺
+//     q⁺ = q ⊕ h ½(v⁺ + v*)     v*: v⁺ after turning freely for h, the velocity at the end of the step
 //
 // One step problem per step, impulses γ, inelastic by nature; Newton's law of impact is added as an option: an approaching row (g + h u⁻ ≤ 0, u⁻ < −threshold)
 // must leave at −e u⁻. First order; the joint error stays O(h²) without drift. K and D are approximations (any are consistent).
@@ -30,9 +30,11 @@ class DviStepper final : public Stepper {
   bool can_extrapolate() const override { return true; }
 
  private:
-  void predict(const State& state, double h);
+  void predict(const State& state);
+  void move(State& state, double h);
   void assemble(const State& state, double h, Tangent kind);
   void add_law(int block, double h);
+  bool limit_joint_work(const State& state, StepMemory& memory, StepReport& report);
 
   ImpulseKernel kernel_;
   JointProjection projection_;

@@ -127,6 +127,20 @@ void ImpulseKernel::limit_rebounds(StepReport& report) {
   for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
 }
 
+double ImpulseKernel::joint_work() {
+  mean_ = 0.5 * (v_before + v_after);
+  double work = 0;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (!holds_position(rows.laws[i])) continue;
+    std::array<double, max_block> u{};
+    multiply_add_block(rows.J, i, mean_.data(), u.data());
+    const int first = rows.J.row_start[i];
+    for (int r = 0; r < rows.laws[i].dim; ++r)
+      work += impulses[first + r] * (u[r] + rows.g_t[first + r]);
+  }
+  return work;
+}
+
 // b has g/h in it, and g is a difference of positions: known to a rounding error of those at best.
 void ImpulseKernel::certify(const State& state, StepReport& report) {
   const double terms_of_b = state.q.lpNorm<Eigen::Infinity>() / h_;

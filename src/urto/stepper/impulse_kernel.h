@@ -39,6 +39,8 @@ class ImpulseKernel {
 
   void solve(const StepMemory& memory, StepReport& report);
   void certify(const State& state, StepReport& report);
+  /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
+  double joint_work();
   /// Where the energy went, which contacts acted, errors at the start. `implicit_damping`: dampers act with the velocity after.
   void audit(const State& state, bool implicit_damping, StepReport& report);
   void remember(StepMemory& memory) const { urto::remember(rows, impulses, h_, memory); }
