@@ -40,8 +40,21 @@ bool FullPivotFactor::factorize(const SparseMatrix& A, Storage storage, const Ve
   return true;
 }
 
+// As Eigen's own, whose solve allocates.
 void FullPivotFactor::solve(const Vector& rhs, Vector& x) const {
-  x = scale_.cwiseProduct(lu_.solve(scale_.cwiseProduct(rhs)));
+  const Eigen::Index n = rhs.size();
+  const Eigen::Index rank = lu_.rank();
+  work_ = scale_.cwiseProduct(rhs);
+  permuted_ = lu_.permutationP() * work_;
+  x.setZero(n);
+  if (rank == 0) return;
+  lu_.matrixLU().triangularView<Eigen::UnitLower>().solveInPlace(permuted_);
+  auto used = permuted_.head(rank);
+  lu_.matrixLU().topLeftCorner(rank, rank).triangularView<Eigen::Upper>().solveInPlace(used);
+  for (Eigen::Index k = 0; k < rank; ++k) {
+    const Eigen::Index at = lu_.permutationQ().indices()[k];
+    x[at] = scale_[at] * used[k];
+  }
 }
 
 }  // namespace urto

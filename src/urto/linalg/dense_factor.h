@@ -1,4 +1,5 @@
 // Cholesky or LU of a small matrix that comes in sparse storage: below some sixty rows a dense kernel beats every sparse one, LU by far.
+// Matrices of one size after another allocate nothing.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -38,6 +39,7 @@ class FullPivotFactor {
   Vector scale_;
   Matrix dense_;
   Eigen::FullPivLU<Matrix> lu_;
+  mutable Vector work_, permuted_;
 };
 
 }  // namespace urto

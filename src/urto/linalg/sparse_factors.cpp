@@ -1,12 +1,13 @@
 #include "urto/linalg/sparse_factors.h"
 
-#include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
+
+#include "urto/linalg/simplicial_ldlt.h"
 
 namespace urto {
 
 struct SparseLdlt::Impl {
-  Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower> factor;
+  SimplicialLdlt factor;
 };
 
 SparseLdlt::SparseLdlt() : impl_(std::make_unique<Impl>()) {}
@@ -15,7 +16,7 @@ SparseLdlt::SparseLdlt(SparseLdlt&&) noexcept = default;
 SparseLdlt& SparseLdlt::operator=(SparseLdlt&&) noexcept = default;
 
 void SparseLdlt::analyzePattern(const SparseMatrix& A) {
-  impl_->factor.analyzePattern(A);
+  impl_->factor.analyze(A);
 }
 
 void SparseLdlt::factorize(const SparseMatrix& A) {
@@ -26,12 +27,12 @@ Eigen::ComputationInfo SparseLdlt::info() const {
   return impl_->factor.info();
 }
 
-Vector SparseLdlt::vectorD() const {
-  return impl_->factor.vectorD();
+const Vector& SparseLdlt::vectorD() const {
+  return impl_->factor.diagonal();
 }
 
-Vector SparseLdlt::solve(const Vector& rhs) const {
-  return impl_->factor.solve(rhs);
+void SparseLdlt::solve(const Vector& rhs, Vector& x) const {
+  impl_->factor.solve(rhs, x);
 }
 
 struct SparseLu::Impl {

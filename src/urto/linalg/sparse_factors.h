@@ -8,7 +8,7 @@
 
 namespace urto {
 
-/// LDLᵀ of the lower triangle of a symmetric matrix, without pivoting.
+/// LDLᵀ of the lower triangle of a symmetric matrix, without pivoting. Only the analysis allocates.
 class SparseLdlt {
  public:
   SparseLdlt();
@@ -19,15 +19,15 @@ class SparseLdlt {
   void analyzePattern(const SparseMatrix& A);
   void factorize(const SparseMatrix& A);
   Eigen::ComputationInfo info() const;
-  Vector vectorD() const;
-  Vector solve(const Vector& rhs) const;
+  const Vector& vectorD() const;
+  void solve(const Vector& rhs, Vector& x) const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-/// LU with partial pivoting, columns ordered by COLAMD.
+/// LU with partial pivoting, columns ordered by COLAMD. Every factorisation allocates.
 class SparseLu {
  public:
   SparseLu();

@@ -1,6 +1,6 @@
 #include "urto/linalg/spd_factor.h"
 
-#include <Eigen/SparseCholesky>
+#include "urto/linalg/simplicial_ldlt.h"
 #ifdef URTO_HAVE_CHOLMOD
 #include <Eigen/CholmodSupport>
 #endif
@@ -9,7 +9,7 @@ namespace urto {
 
 struct SpdFactor::Impl {
   bool large = false;
-  Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower> simplicial;
+  SimplicialLdlt simplicial;
 #ifdef URTO_HAVE_CHOLMOD
   Eigen::CholmodDecomposition<SparseMatrix, Eigen::Lower> cholmod;
 #endif
@@ -39,7 +39,7 @@ void SpdFactor::analyze(const SparseMatrix& lower) {
     return;
   }
 #endif
-  impl_->simplicial.analyzePattern(lower);
+  impl_->simplicial.analyze(lower);
 }
 
 bool SpdFactor::factorize(const SparseMatrix& lower) {
@@ -50,7 +50,7 @@ bool SpdFactor::factorize(const SparseMatrix& lower) {
   }
 #endif
   impl_->simplicial.factorize(lower);
-  return impl_->simplicial.info() == Eigen::Success && impl_->simplicial.vectorD().minCoeff() > 0;
+  return impl_->simplicial.info() == Eigen::Success && impl_->simplicial.diagonal().minCoeff() > 0;
 }
 
 void SpdFactor::solve(const Vector& rhs, Vector& x) const {
@@ -60,7 +60,7 @@ void SpdFactor::solve(const Vector& rhs, Vector& x) const {
     return;
   }
 #endif
-  x = impl_->simplicial.solve(rhs);
+  impl_->simplicial.solve(rhs, x);
 }
 
 Matrix SpdFactor::solve(const Matrix& rhs) const {

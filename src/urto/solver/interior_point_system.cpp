@@ -327,7 +327,7 @@ bool InteriorPointSystem::factorize_sparse() {
   (*ldlt_)->factorize(form.matrix);
   if ((*ldlt_)->info() != Eigen::Success) return false;
   // Quasi-definite: as many negative pivots as rows of J, or rounding has spoilt it.
-  const Vector pivots = (*ldlt_)->vectorD();
+  const Vector& pivots = (*ldlt_)->vectorD();
   return (pivots.array() < 0).count() == m_ && pivots.allFinite();
 }
 
@@ -350,7 +350,7 @@ bool InteriorPointSystem::solve_sparse() {
   } else if (n_ == 0) {
     (*cholesky_)->solve(full_, solved_);
   } else {
-    solved_ = (*ldlt_)->solve(full_);
+    (*ldlt_)->solve(full_, solved_);
   }
   return true;
 }
