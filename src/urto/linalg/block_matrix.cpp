@@ -1,6 +1,7 @@
 #include "urto/linalg/block_matrix.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <Eigen/Cholesky>
 #include <fmt/format.h>
@@ -230,6 +231,25 @@ void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y) {
 void multiply(const BlockMatrix& H, const Vector& x, Vector& y) {
   y.setZero(H.rows());
   multiply_add(H, x, y);
+}
+
+void add_magnitudes(const BlockMatrix& H, const Vector& x, Vector& y) {
+  // By columns and entry by entry: products of absolute values would be evaluated on the heap.
+  const auto add = [&](const Eigen::Map<const Matrix>& block, int row, int column, bool mirrored) {
+    const int first = H.start[row];
+    for (int c = 0; c < block.cols(); ++c) {
+      const int at = H.start[column] + c;
+      for (int r = 0; r < block.rows(); ++r) {
+        const double size = std::abs(block(r, c));
+        y[first + r] += size * std::abs(x[at]);
+        if (mirrored) y[at] += size * std::abs(x[first + r]);
+      }
+    }
+  };
+  const bool symmetric = H.symmetry == BlockMatrix::Symmetry::symmetric;
+  for (int k = 0; k < H.blocks(); ++k) add(H.block(k), k, k, false);
+  for (int k = 0; k < static_cast<int>(H.couplings.size()); ++k)
+    add(H.coupling(k), H.couplings[k].row, H.couplings[k].column, symmetric);
 }
 
 void multiply_right(BlockMatrix& A, const BlockMatrix& T) {

@@ -119,6 +119,8 @@ struct BlockMatrix {
 
 void multiply(const BlockMatrix& H, const Vector& x, Vector& y);      ///< y = H x
 void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y);  ///< y += H x
+/// y += |H| |x|: the size of the terms of H x, for the rounding of it.
+void add_magnitudes(const BlockMatrix& H, const Vector& x, Vector& y);
 SparseMatrix to_sparse(const BlockMatrix& H);
 
 /// A ← A T with a block-diagonal T of the same nodes; also while A is being assembled. Nodes of at most max_entry_width.

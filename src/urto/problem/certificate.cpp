@@ -219,6 +219,7 @@ void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vect
   resize(q_, p.rows());
   resize(compliance_, p.rows());
   resize(terms_, p.rows());
+  resize(force_terms_, p.dofs());  // here, that a later step which needs it allocates nothing
   reaction_.setZero();
   if (p.dofs() > 0) {
     multiply_mass(p, x, Hx_);
@@ -317,16 +318,16 @@ void Certifier::measure_scales(const StepProblem& p) {
 // What rounding can make of H x − Jᵀλ − a. Springs that a body does not stretch are large terms whose sum is
 // small. Asked for only where the balance is off at all.
 double Certifier::momentum_rounding(const StepProblem& p, const Vector& x, const Vector& lambda) {
-  resize(force_terms_, p.dofs());
+  force_terms_ = p.a.cwiseAbs();
   if (const auto* blocks = std::get_if<BlockMatrix>(&p.H)) {
-    sizes_ = *blocks;
-    for (double& value : sizes_.values) value = std::abs(value);
-    magnitudes_ = x.cwiseAbs();
-    multiply(sizes_, magnitudes_, force_terms_);
+    add_magnitudes(*blocks, x, force_terms_);
   } else {
-    force_terms_ = std::get<SparseMatrix>(p.H).cwiseAbs() * x.cwiseAbs();
+    const auto& H = std::get<SparseMatrix>(p.H);
+    for (int c = 0; c < H.outerSize(); ++c) {
+      for (SparseMatrix::InnerIterator it(H, c); it; ++it)
+        force_terms_[it.row()] += std::abs(it.value() * x[c]);
+    }
   }
-  force_terms_ += p.a.cwiseAbs();
   for (int i = 0; i < p.J.blocks(); ++i) {
     for (int r = 0; r < p.J.height(i); ++r) {
       for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {

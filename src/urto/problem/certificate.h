@@ -69,8 +69,6 @@ class Certifier {
   Vector Hx_, reaction_, free_, u_, q_, compliance_, diagonal_;
   Vector terms_;  ///< |J||x| + |J||H⁻¹a| + |E||λ| + |b|: the sizes of what u and q are sums of
   Vector force_terms_;  ///< |H||x| + |Jᵀ||λ| + |a|
-  Vector magnitudes_;
-  BlockMatrix sizes_;
   std::vector<double> scale_, mass_, inverse_;
   std::vector<int> mass_start_, node_of_dof_;
   BlockFactor coupled_;  ///< of an H whose blocks are coupled

@@ -24,6 +24,9 @@ ConvexSet set_of(const Law& law, double h) {
   return {};
 }
 
+// Of the share of restitution, and of the work relative to that of stopping the approach.
+constexpr double rebound_accuracy = 1e-6;
+
 // FNV-1a, to compare which contacts carry load in two steps.
 void mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 1099511628211ULL;
@@ -75,7 +78,7 @@ void ImpulseKernel::add_rebound(int block) {
   const double approach = u[0] + rows.g_t[first];
   if (rows.g[first] + h_ * approach > 0 || approach >= -law.restitution_threshold) return;
   double& b = problem.b[first];
-  rebound_rows_.push_back({block, b, approach, 1});
+  rebound_rows_.push_back({.block = block, .plain = b, .approach = approach});
   b = std::min(b, rows.g_t[first] + law.restitution * approach);
   rebounds_[block] = 1;
 }
@@ -89,38 +92,48 @@ void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
   limit_rebounds(report);
 }
 
-// Whether a rebounding contact still gains energy, with the next share of its restitution to try. The work is that of its impulse over the mean velocity.
-bool ImpulseKernel::bisect(Rebound& r, int round, int rounds) {
+// Whether a rebounding contact has still to be solved again, with the next share of its restitution to try. The work is that of its impulse
+// over the mean velocity; the share at which it is zero is found by the Illinois variant of regula falsi (Dowell and Jarratt 1971), once a
+// losing share is known by bisection.
+bool ImpulseKernel::seek_root(Rebound& r, bool last) {
   const int first = rows.J.row_start[r.block];
   const Law& law = rows.laws[r.block];
   std::array<double, max_block> u{};
   multiply_add_block(rows.J, r.block, mean_.data(), u.data());
   double work = 0;
   for (int k = 0; k < law.dim; ++k) work += impulses[first + k] * (u[k] + rows.g_t[first + k]);
-  const bool gain = work > 1e-9 * impulses[first] * std::abs(r.approach);
-  if (!gain && r.share == r.lost) return false;  // all it had, or all it may have
+  // Relative to what an impulse takes from its approach. The aim is a loss that is just one.
+  constexpr double aim = -0.5 * rebound_accuracy;
+  const double scale = impulses[first] * std::abs(r.approach);
+  const double excess = scale > 0 ? work / scale - aim : 0;
+  const bool gain = work > 1e-9 * scale;
+  if (!gain && (r.share == r.lost || excess > aim || r.share == 1)) return false;
   (gain ? r.gained : r.lost) = r.share;
-  bool again = true;
-  if (r.gained - r.lost < 0.05) {
-    again = gain;
+  (gain ? r.gain : r.loss) = excess;
+  // Twice on the same side: the other end of the chord is halved, or it would stay for ever.
+  double& other = gain ? r.loss : r.gain;
+  if (r.side == (gain ? 1 : -1)) other *= 0.5;
+  r.side = gain ? 1 : -1;
+  if (last || r.gained - r.lost < rebound_accuracy)
     r.share = r.lost;
-  } else {
-    r.share = round == rounds - 1 ? r.lost : 0.5 * (r.lost + r.gained);
-  }
+  else if (r.lost > 0 && r.loss < 0)
+    r.share = (r.lost * r.gain - r.gained * r.loss) / (r.gain - r.loss);
+  else
+    r.share = 0.5 * (r.lost + r.gained);
   problem.b[first] = std::min(r.plain, rows.g_t[first] + r.share * law.restitution * r.approach);
-  return again;
+  return true;
 }
 
 // Newton's law with friction can create energy: a contact whose slip turns round is helped by its own friction (Kane 1984; T. R. Kane
-// and D. A. Levinson, Dynamics, §5.8). The restitution of such contacts is bisected until they lose, with a few more solves of this
-// step. Without restitution no single contact gains.
+// and D. A. Levinson, Dynamics, §5.8). The restitution of such contacts is reduced to where they neither gain nor lose, with a few more
+// solves of this step. Without restitution no single contact gains.
 void ImpulseKernel::limit_rebounds(StepReport& report) {
-  constexpr int rounds = 5;
+  constexpr int rounds = 20;
   report.limited_rebounds = 0;
   for (int round = 0; round <= rounds; ++round) {
     mean_ = 0.5 * (v_before + v_after);
     bool again = false;
-    for (Rebound& r : rebound_rows_) again = bisect(r, round, rounds) || again;
+    for (Rebound& r : rebound_rows_) again = seek_root(r, round >= rounds - 1) || again;
     if (!again || round == rounds) break;
     solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
   }

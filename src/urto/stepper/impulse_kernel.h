@@ -52,9 +52,11 @@ class ImpulseKernel {
     double plain = 0, approach = 0;  ///< b without restitution; normal velocity before
     double share = 1;
     double lost = 0, gained = 1;  ///< shares with which it lost, or gained, energy
+    double loss = 0, gain = 0;    ///< and how much; 0 while unknown
+    int side = 0;                 ///< of the last one: 1 gained, −1 lost
   };
   void limit_rebounds(StepReport& report);
-  bool bisect(Rebound& r, int round, int rounds);
+  bool seek_root(Rebound& r, bool last);
   void audit_contact(int block, const double* mean_velocity, StepReport& report);
   void audit_potential(int block, double mean_rate, StepReport& report);
   void audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy);

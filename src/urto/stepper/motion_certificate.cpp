@@ -37,17 +37,17 @@ void MotionCertifier::look_at(const MotionPoint& before, const MotionPoint& afte
 
 // What a few units in the last place of q do to the forces: Σ_j |∂f_i/∂q_j| · ulps · ε (1 + ‖q‖), and to M â. `matrix_` is M.
 double MotionCertifier::force_rounding(double unknown) {
-  for (double& value : matrix_.values) value = std::abs(value);
+  Vector& sum = increment_;
   work_.setConstant(system_.nv(), unknown);
-  multiply(matrix_, work_, increment_);
-  const double of_inertia = increment_.norm();
+  sum.setZero(system_.nv());
+  add_magnitudes(matrix_, work_, sum);
+  const double of_inertia = sum.norm();
   matrix_.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);
   system_.assemble(after_->state, {.stiffness = 1}, Tangent::exact, matrix_);
   matrix_.finish_assembly();
-  for (double& value : matrix_.values) value = std::abs(value);
   work_.setConstant(system_.nv(), ulps * eps * reach_);
-  Vector& sum = increment_;
-  multiply(matrix_, work_, sum);
+  sum.setZero();
+  add_magnitudes(matrix_, work_, sum);
   const double rounding = sum.norm();
   // Stiff joints are forces as well.
   double soft = 0;
