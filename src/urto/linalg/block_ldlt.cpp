@@ -5,60 +5,65 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <type_traits>
 
 namespace urto {
 namespace {
 
-// C (m × n) −= A (m × k) Bᵀ (n × k), all column-major and packed. The common sizes are known to the compiler.
+// Sizes that the compiler knows are worth a factor of two in every kernel below: bodies have six
+// rows, joints mostly five, three or one. Zero stands for a size that is known when it runs.
+template <int N>
+using Size = std::integral_constant<int, N>;
+
+template <class Kernel>
+auto with_size(int n, const Kernel& kernel) {
+  switch (n) {
+    case 1:
+      return kernel(Size<1>());
+    case 3:
+      return kernel(Size<3>());
+    case 5:
+      return kernel(Size<5>());
+    case 6:
+      return kernel(Size<6>());
+    default:
+      return kernel(Size<0>());
+  }
+}
+
+// C (m × n) −= A (m × k) Bᵀ (n × k), all column-major and packed.
 template <int M, int N, int K>
-void subtract_product(const double* A, const double* B, double* C) {
-  for (int j = 0; j < N; ++j) {
-    double column[M];
-    for (int i = 0; i < M; ++i) column[i] = C[j * M + i];
-    for (int k = 0; k < K; ++k) {
-      const double b = B[k * N + j];
-      for (int i = 0; i < M; ++i) column[i] -= A[k * M + i] * b;
+void subtract_product(int m, int n, int k, const double* A, const double* B, double* C) {
+  if constexpr (M > 0) m = M;
+  if constexpr (N > 0) n = N;
+  if constexpr (K > 0) k = K;
+  for (int j = 0; j < n; ++j) {
+    double* column = C + j * m;
+    if constexpr (M > 0) {
+      double sum[M];
+      for (int i = 0; i < M; ++i) sum[i] = column[i];
+      for (int l = 0; l < k; ++l) {
+        for (int i = 0; i < M; ++i) sum[i] -= A[l * M + i] * B[l * n + j];
+      }
+      for (int i = 0; i < M; ++i) column[i] = sum[i];
+    } else {
+      for (int l = 0; l < k; ++l) {
+        for (int i = 0; i < m; ++i) column[i] -= A[l * m + i] * B[l * n + j];
+      }
     }
-    for (int i = 0; i < M; ++i) C[j * M + i] = column[i];
   }
 }
 
 void subtract_product(int m, int n, int k, const double* A, const double* B, double* C) {
-  const bool digits = m < 10 && n < 10 && k < 10;
-  switch (digits ? m * 100 + n * 10 + k : 0) {
-    case 666:
-      return subtract_product<6, 6, 6>(A, B, C);
-    case 665:
-      return subtract_product<6, 6, 5>(A, B, C);
-    case 556:
-      return subtract_product<5, 5, 6>(A, B, C);
-    case 555:
-      return subtract_product<5, 5, 5>(A, B, C);
-    case 655:
-      return subtract_product<6, 5, 5>(A, B, C);
-    case 656:
-      return subtract_product<6, 5, 6>(A, B, C);
-    case 565:
-      return subtract_product<5, 6, 5>(A, B, C);
-    case 566:
-      return subtract_product<5, 6, 6>(A, B, C);
-    case 663:
-      return subtract_product<6, 6, 3>(A, B, C);
-    case 336:
-      return subtract_product<3, 3, 6>(A, B, C);
-    default:
-      break;
-  }
-  for (int j = 0; j < n; ++j) {
-    for (int l = 0; l < k; ++l) {
-      const double b = B[l * n + j];
-      for (int i = 0; i < m; ++i) C[j * m + i] -= A[l * m + i] * b;
-    }
-  }
+  with_size(m, [&](auto M) {
+    with_size(k, [&](auto K) { subtract_product<M, 0, K>(m, n, k, A, B, C); });
+  });
 }
 
 // Cholesky of sign·D in place (lower, column-major, reciprocal diagonal kept); false if a pivot is not positive.
+template <int N>
 bool cholesky(double* D, int n, double sign) {
+  if constexpr (N > 0) n = N;
   for (int j = 0; j < n; ++j) {
     double pivot = sign * D[j * n + j];
     for (int k = 0; k < j; ++k) pivot -= D[k * n + j] * D[k * n + j];
@@ -74,8 +79,15 @@ bool cholesky(double* D, int n, double sign) {
   return true;
 }
 
+bool cholesky(double* D, int n, double sign) {
+  return with_size(n, [&](auto N) { return cholesky<N>(D, n, sign); });
+}
+
 // X (m × n) ← X (sign·L Lᵀ)⁻¹, X column-major, L as left by `cholesky`.
+template <int M, int N>
 void divide_right(const double* L, int n, double sign, double* X, int m) {
+  if constexpr (M > 0) m = M;
+  if constexpr (N > 0) n = N;
   for (int j = 0; j < n; ++j) {
     for (int k = 0; k < j; ++k) {
       for (int i = 0; i < m; ++i) X[j * m + i] -= X[k * m + i] * L[k * n + j];
@@ -91,6 +103,32 @@ void divide_right(const double* L, int n, double sign, double* X, int m) {
   if (sign < 0) {
     for (int i = 0; i < m * n; ++i) X[i] = -X[i];
   }
+}
+
+void divide_right(const double* L, int n, double sign, double* X, int m) {
+  with_size(m,
+            [&](auto M) { with_size(n, [&](auto N) { divide_right<M, N>(L, n, sign, X, m); }); });
+}
+
+// y (m) −= L (m × n) x, or its transpose y (n) −= Lᵀ x (m).
+void subtract(const double* L, int m, int n, const double* x, double* y) {
+  with_size(m, [&](auto M) {
+    const int rows = M > 0 ? M : m;
+    for (int c = 0; c < n; ++c) {
+      for (int r = 0; r < rows; ++r) y[r] -= L[c * rows + r] * x[c];
+    }
+  });
+}
+
+void subtract_transposed(const double* L, int m, int n, const double* x, double* y) {
+  with_size(m, [&](auto M) {
+    const int rows = M > 0 ? M : m;
+    for (int c = 0; c < n; ++c) {
+      double sum = 0;
+      for (int r = 0; r < rows; ++r) sum += L[c * rows + r] * x[r];
+      y[c] -= sum;
+    }
+  });
 }
 
 // Order of least degree (counted in scalar rows) on the graph of blocks, ties by node number: deterministic. Returns, for each node in the order, its
@@ -242,9 +280,7 @@ void BlockLdlt::solve(double* x) const {
       const int m = size_[off_[e].node];
       const double* L = values_.data() + off_[e].offset;
       double* xi = x + start_[off_[e].node];
-      for (int c = 0; c < size_[k]; ++c) {
-        for (int r = 0; r < m; ++r) xi[r] -= L[c * m + r] * xk[c];
-      }
+      subtract(L, m, size_[k], xk, xi);
     }
   }
   for (int k = 0; k < nodes(); ++k)
@@ -256,9 +292,7 @@ void BlockLdlt::solve(double* x) const {
       const int m = size_[off_[e].node];
       const double* L = values_.data() + off_[e].offset;
       const double* xi = x + start_[off_[e].node];
-      for (int c = 0; c < size_[k]; ++c) {
-        for (int r = 0; r < m; ++r) xk[c] -= L[c * m + r] * xi[r];
-      }
+      subtract_transposed(L, m, size_[k], xi, xk);
     }
   }
 }

@@ -14,6 +14,50 @@ constexpr long most_values = 2'000'000;  // of all factors but the one in use
 // One row block of a step problem has at most six rows (max_block); joints are split into such.
 constexpr int most_rows = 12;
 
+// What one entry of J adds to the rows of its block, and to the sizes of their terms. A mechanism at
+// rest has no flux but rounding: what gravity would do without the joints, `free`, counts too.
+// Width: that of a body is known to the compiler; 0: as given.
+template <int Width>
+void add_fluxes(const double* values, int width, int rows, const double* x, const double* free,
+                double* sum, double* size) {
+  if constexpr (Width > 0) width = Width;
+  for (int a = 0; a < rows; ++a) {
+    double flux = 0;
+    double terms = 0;
+    for (int c = 0; c < width; ++c) {
+      const double v = values[a * width + c];
+      flux += v * x[c];
+      terms += std::abs(v * x[c]) + std::abs(v * free[c]);
+    }
+    sum[a] += flux;
+    size[a] += terms;
+  }
+}
+
+// r = a − H x for one node of H; returns ‖a‖².
+template <int Size>
+double subtract_inertia(const double* H, int n, const double* x, const double* a, double* r) {
+  if constexpr (Size > 0) n = Size;
+  double size = 0;
+  for (int d = 0; d < n; ++d) {
+    r[d] = a[d];
+    size += a[d] * a[d];
+  }
+  for (int c = 0; c < n; ++c) {
+    for (int d = 0; d < n; ++d) r[d] -= H[c * n + d] * x[c];
+  }
+  return size;
+}
+
+// What one entry of J adds to Jᵀλ.
+template <int Width>
+void add_reaction(const double* values, int width, int rows, const double* lambda, double* out) {
+  if constexpr (Width > 0) width = Width;
+  for (int a = 0; a < rows; ++a) {
+    for (int c = 0; c < width; ++c) out[c] += values[a * width + c] * lambda[a];
+  }
+}
+
 }  // namespace
 
 // Sizes and edges of the graph: nodes first, then row blocks; edges of J, then those of H.
@@ -130,10 +174,11 @@ double SaddleLdlt::momentum_residual(const Data& data, const Vector& x, const Ve
   double size = 0;
   for (int n = 0; n < static_cast<int>(system_.nodes.size()); ++n) {
     const int k = system_.nodes[n];
-    auto r = rhs_.segment(row(n), H.size(k));
-    r = data.a->segment(H.start[k], H.size(k));
-    size += r.squaredNorm();
-    r.noalias() -= H.block(k).lazyProduct(x.segment(H.start[k], H.size(k)));
+    const double* a = data.a->data() + H.start[k];
+    double* r = rhs_.data() + row(n);
+    const double* block = H.values.data() + H.offset[k];
+    size += H.size(k) == 6 ? subtract_inertia<6>(block, 6, x.data() + H.start[k], a, r)
+                           : subtract_inertia<0>(block, H.size(k), x.data() + H.start[k], a, r);
   }
   for (const int c : system_.couplings) {
     const BlockMatrix::Coupling& pair = H.couplings[c];
@@ -149,10 +194,11 @@ double SaddleLdlt::momentum_residual(const Data& data, const Vector& x, const Ve
       const int k = system_.node_of_dof[entry.column];
       double* at = rhs_.data() + row(system_.place[k]) + (entry.column - H.start[k]);
       const double* values = J.values.data() + entry.offset;
-      for (int a = 0; a < J.height(i); ++a) {
-        const double force = lambda[J.row_start[i] + a];
-        for (int c = 0; c < entry.width; ++c) at[c] += values[a * entry.width + c] * force;
-      }
+      const double* force = lambda.data() + J.row_start[i];
+      if (entry.width == 6)
+        add_reaction<6>(values, 6, J.height(i), force, at);
+      else
+        add_reaction<0>(values, entry.width, J.height(i), force, at);
     }
   }
   return size;
@@ -168,28 +214,31 @@ double SaddleLdlt::row_residual(const Data& data, const Vector& x, const Vector&
   for (int r = 0; r < static_cast<int>(system_.blocks.size()); ++r) {
     const int i = system_.blocks[r];
     const int first = J.row_start[i];
-    double* u = rhs_.data() + row(nodes + r);
-    for (int a = 0; a < height(r); ++a) {
+    const int rows = height(r);
+    std::array<double, most_rows> sum;
+    std::array<double, most_rows> size;
+    for (int a = 0; a < rows; ++a) {
       const double b = (*data.b)[first + a];
       const double soft = system_.compliance.empty() ? 0 : system_.compliance[first + a];
-      double sum = b + soft * lambda[first + a];
-      double size = std::abs(b);
-      for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
-        const BlockRows::Entry& entry = J.entries[e];
-        const int k = system_.node_of_dof[entry.column];
-        const double* values = J.values.data() + entry.offset + a * entry.width;
-        const double* free = free_.data() + row(system_.place[k]) + (entry.column - H.start[k]);
-        for (int c = 0; c < entry.width; ++c) {
-          const double flux = values[c] * x[entry.column + c];
-          sum += flux;
-          // A mechanism at rest has no flux but rounding: what gravity would do without the joints
-          // counts too.
-          size += std::abs(flux) + std::abs(values[c] * free[c]);
-        }
-      }
-      violation += sum * sum;
-      flow += size * size;
-      u[a] = -sum;
+      sum[a] = b + soft * lambda[first + a];
+      size[a] = std::abs(b);
+    }
+    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = J.entries[e];
+      const int k = system_.node_of_dof[entry.column];
+      const double* values = J.values.data() + entry.offset;
+      const double* free = free_.data() + row(system_.place[k]) + (entry.column - H.start[k]);
+      const double* moving = x.data() + entry.column;
+      if (entry.width == 6)
+        add_fluxes<6>(values, 6, rows, moving, free, sum.data(), size.data());
+      else
+        add_fluxes<0>(values, entry.width, rows, moving, free, sum.data(), size.data());
+    }
+    double* u = rhs_.data() + row(nodes + r);
+    for (int a = 0; a < rows; ++a) {
+      violation += sum[a] * sum[a];
+      flow += size[a] * size[a];
+      u[a] = -sum[a];
     }
   }
   return violation / (flow > 0 ? flow : 1);

@@ -16,8 +16,12 @@ namespace {
 // must stay above rounding. So the small one is tried first.
 constexpr std::array<double, 3> regularisations{1e-12, 1e-9, 1e-6};
 constexpr int refinements = 8;
-constexpr double good_enough = 1e-13;  // relative; certificates of 1e-10 stay far above
-constexpr double acceptable = 1e-10;   // else the next δ is tried
+// Relative; four digits below the certificate that is asked for, as far as rounding allows. One
+// correction less than the last digit would need on long chains.
+double good_enough(double tolerance) {
+  return std::clamp(1e-4 * tolerance, 1e-13, 1e-12);
+}
+constexpr double acceptable = 1e-10;  // else the next δ is tried
 
 void resize(Vector& v, Eigen::Index size) {
   if (v.size() != size) v.resize(size);
@@ -168,8 +172,8 @@ void IslandSolver::solve_linear() {
       for (const int i : linear_blocks_)
         lambda_->segment(p_->K.start[i], p_->K.sets[i].dim).setZero();
     }
-    if (linear_.factorize(delta) &&
-        linear_.refine(data, good_enough, refinements, *x_, *lambda_) < acceptable)
+    if (linear_.factorize(delta) && linear_.refine(data, good_enough(options_->tolerance),
+                                                   refinements, *x_, *lambda_) < acceptable)
       return;
   }
   for (const int k : linear_islands_) list_for_hand_on(k, -1);
