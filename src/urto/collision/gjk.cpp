@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "urto/collision/expanding_polytope.h"
+#include "urto/collision/part_polish.h"
 
 namespace urto {
 namespace {
@@ -243,11 +244,9 @@ Search search(const ConvexPair& pair, const Vec3& start, double size) {
   return {apart(s, v, iteration)};
 }
 
-}  // namespace
-
 // Nearly touching, v is left with few digits, and round parts converge slowly or stall on flat simplices. The separation along v/|v| tells: if it lacks something, the polytope, which does not
 // need v, may know the direction better, and a second search from there the points.
-Nearest nearest_points(const ConvexPair& pair) {
+Nearest find_nearest(const ConvexPair& pair) {
   const double size = pair.a.extent + pair.b.extent, slack = 1e-10 * size;
   const Vec3 start = pair.t.squaredNorm() > 0 ? pair.t : Vec3(Vec3::UnitX());
   const Search first = search(pair, start, size);
@@ -266,6 +265,14 @@ Nearest nearest_points(const ConvexPair& pair) {
   if (other.distance <= certain) return found;
   if (other.distance < found.distance - 1e-6 * size) return other;
   found.normal = other.normal;
+  return found;
+}
+
+}  // namespace
+
+Nearest nearest_points(const ConvexPair& pair) {
+  Nearest found = find_nearest(pair);
+  polish_on_parts(pair, found);
   return found;
 }
 

@@ -91,7 +91,14 @@ struct Collector {
   }
 };
 
-// Sutherland and Hodgman: A's polygon cut by the lines of B's edges, each corner knowing the edges it lies on.
+// How far from p to q an edge is crossed, from the heights of p and q over its line moved out by
+// `tolerance`: what counts as inside is decided there, where a point lies by the edge itself.
+double crossing(double over_p, double over_q, double tolerance) {
+  return std::clamp((over_p - tolerance) / (over_p - over_q), 0.0, 1.0);
+}
+
+// Sutherland and Hodgman: A's polygon cut by the lines of B's edges, each corner knowing the edges
+// it lies on.
 void polygon_polygon(const Collector& c, double tolerance, ManifoldScratch& s) {
   s.region.clear();
   for (int k = 0; k < c.a.count(); ++k)
@@ -108,13 +115,15 @@ void polygon_polygon(const Collector& c, double tolerance, ManifoldScratch& s) {
       if (dp >= 0) s.clipped.push_back(p);
       if ((dp >= 0) == (dq >= 0)) continue;
       Corner cut;
-      cut.x = p.x + dp / (dp - dq) * (q.x - p.x);
       if (p.edge >= 0) {
+        cut.x = p.x + crossing(dp, dq, tolerance) * (q.x - p.x);
         cut.feature = edges_of_both(c.a.name(p.edge), c.b.name(j));
       } else {
         // Two lines of B cross in its vertex.
         const int other = -1 - p.edge;
-        cut.feature = vertex_of_b(c.b.name((other + 1) % n == j ? j : other));
+        const int vertex = (other + 1) % n == j ? j : other;
+        cut.x = c.b.at(vertex);
+        cut.feature = vertex_of_b(c.b.name(vertex));
       }
       cut.edge = dp >= 0 ? -1 - j : p.edge;
       s.clipped.push_back(cut);
@@ -136,8 +145,14 @@ bool clip_to_disc(const Region& disc, const Vec2& p, const Vec2& q, double& lowe
   return lower <= upper;
 }
 
+// By which edge an end of a line is cut off, and where.
+struct Cut {
+  int edge = 0;
+  double at = 0;
+};
+
 bool clip_to_polygon(const Region& polygon, const Vec2& p, const Vec2& q, double tolerance,
-                     double& lower, double& upper, std::array<int, 2>& cut_by) {
+                     double& lower, double& upper, std::array<Cut, 2>& cut) {
   for (int j = 0; j < polygon.count(); ++j) {
     const Vec2 a = polygon.at(j), edge = (polygon.at((j + 1) % polygon.count()) - a).normalized();
     const double dp = cross2(edge, p - a) + tolerance, dq = cross2(edge, q - a) + tolerance;
@@ -146,10 +161,10 @@ bool clip_to_polygon(const Region& polygon, const Vec2& p, const Vec2& q, double
     const double u = dp / (dp - dq);
     if (dp < 0 && u > lower) {
       lower = u;
-      cut_by[0] = j;
+      cut[0] = {j, crossing(dp, dq, tolerance)};
     } else if (dq < 0 && u < upper) {
       upper = u;
-      cut_by[1] = j;
+      cut[1] = {j, crossing(dp, dq, tolerance)};
     }
   }
   return lower <= upper;
@@ -218,15 +233,27 @@ void segment_face(const Collector& c, bool a_is_segment, double tolerance) {
   const auto of_segment = a_is_segment ? vertex_of_a : vertex_of_b;
   const Vec2 p = segment.at(0), q = segment.at(1);
   double lower = 0, upper = 1;
-  std::array<int, 2> cut_by{};
-  if (face.kind() == Kind::disc ? !clip_to_disc(face, p, q, lower, upper)
-                                : !clip_to_polygon(face, p, q, tolerance, lower, upper, cut_by))
+  std::array<Cut, 2> cut{};
+  if (face.kind() == Kind::disc) {
+    if (!clip_to_disc(face, p, q, lower, upper)) return;
+    cut[0].at = lower;
+    cut[1].at = upper;
+  } else if (!clip_to_polygon(face, p, q, tolerance, lower, upper, cut)) {
     return;
+  }
   const auto name = [&](int end) {
-    return edges_of_both(segment.name(end), face.name(cut_by[end]));
+    return edges_of_both(segment.name(end), face.name(cut[end].edge));
   };
-  c.add(p + lower * (q - p), lower > 0 ? name(0) : of_segment(segment.name(0)));
-  c.add(p + upper * (q - p), upper < 1 ? name(1) : of_segment(segment.name(1)));
+  if (lower > 0) {
+    c.add(p + cut[0].at * (q - p), name(0));
+  } else {
+    c.add(p, of_segment(segment.name(0)));
+  }
+  if (upper < 1) {
+    c.add(p + cut[1].at * (q - p), name(1));
+  } else {
+    c.add(q, of_segment(segment.name(1)));
+  }
 }
 
 // Nearly parallel segments touch along what they share; others in one point, which the caller has.

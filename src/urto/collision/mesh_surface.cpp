@@ -245,10 +245,15 @@ void MeshPhase::reduce(double size, const Place& at_mesh, std::vector<SurfacePoi
       found_[k].group = static_cast<int>(first);
       // The index finds the contact again; the order by gap and name makes it a good tie-breaker too.
       ManifoldScratch::Candidate q = candidate_at(n, c.point, c.gap, static_cast<std::uint32_t>(k));
-      const bool twin = std::any_of(candidates_.begin(), candidates_.end(), [&](const auto& other) {
-        return (other.x - q.x).squaredNorm() < 1e-12 * size * size;
-      });
-      if (!twin) candidates_.push_back(q);
+      const auto twin = std::find_if(
+          candidates_.begin(), candidates_.end(),
+          [&](const auto& other) { return (other.x - q.x).squaredNorm() < 1e-12 * size * size; });
+      if (twin == candidates_.end()) {
+        candidates_.push_back(q);
+      } else if (q.gap < twin->gap + exact * size &&
+                 c.feature < found_[twin->feature].contact.feature) {
+        *twin = q;  // neighbours name one point apart, and rounding is not to choose the name
+      }
     }
     choose_points(n, 1e-9 * size, candidates_, manifold_);
     for (int k = 0; k < manifold_.count; ++k) {
