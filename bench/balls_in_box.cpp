@@ -1,5 +1,7 @@
-// Iterations of the interior point against the number of balls in the box (recipe 001 §3.3, table 5.3), cold starts, averages over all steps:
-// by the source's stop test and by a certificate of 1e-8, without friction and with cones of friction 0.3.
+// Iterations of the interior point against the number of balls in the box (recipe 001 §3.3,
+// table 5.3), cold starts, averages over all steps: by the source's stop test and by a certificate
+// of 1e-8, without friction and with cones of friction 0.3.
+//
 // usage: balls_in_box [--steps 50] [--largest 1190] [--stop source|certificate] [--csv FILE]
 #include "papers/balls_in_box.h"
 

@@ -1,4 +1,6 @@
-// Time to find all pairs of overlapping boxes, on scenes as they come from simulations and on unkind ones, beside a sweep, a grid and FCL's dynamic tree.
+// Time to find all pairs of overlapping boxes, on scenes as they come from simulations and on
+// unkind ones, beside a sweep, a grid and FCL's dynamic tree.
+//
 // usage: broad_phase [--quick] [--large] [--scene NAME] [--csv FILE]
 #include "urto/collision/broad_phase.h"
 
@@ -44,7 +46,8 @@ Vec3 uniform3(Random& r, double low, double high) {
   return {x, y, uniform(r, low, high)};
 }
 
-/// Names in random order along space, as bodies have after a while of mixing: neighbours in a file are not neighbours in memory.
+/// Names in random order along space, as bodies have after a while of mixing: neighbours in a file
+/// are not neighbours in memory.
 void mix_names(Scene& s, Random& r) {
   for (std::size_t k = s.center.size(); k > 1; --k) {
     const std::size_t j = std::uniform_int_distribution<std::size_t>(0, k - 1)(r);
@@ -54,7 +57,8 @@ void mix_names(Scene& s, Random& r) {
   }
 }
 
-/// Spheres of radius 0.5 on a lattice, pressed together a little, each off its place a little; the lowest of each column fixed if asked for.
+/// Spheres of radius 0.5 on a lattice, pressed together a little, each off its place a little; the
+/// lowest of each column fixed if asked for.
 Scene lattice(int n, Random& r, bool layer, double fixed_share) {
   Scene s;
   const int side = static_cast<int>(std::ceil(layer ? std::sqrt(n) : std::cbrt(n)));
@@ -160,7 +164,8 @@ Scene same_x(int n, Random& r) {
   return s;
 }
 
-/// Rods through the whole domain along x, y and z that never meet: every box around some of them meets every other.
+/// Rods through the whole domain along x, y and z that never meet: every box around some of them
+/// meets every other.
 Scene weave(int n, Random&) {
   Scene s;
   const int side = static_cast<int>(std::ceil(std::sqrt(n / 3.0)));
@@ -198,10 +203,12 @@ void set_boxes(Scene& s) {
     s.boxes[k] = {s.center[k] - s.half[k], s.center[k] + s.half[k]};
 }
 
-/// After so many steps what flies turns back, so that a long run is not of a thinner gas than a short one.
+/// After so many steps what flies turns back, so that a long run is not of a thinner gas than a
+/// short one.
 constexpr int turn = 100;
 
-/// A fiftieth of its own size a step at most: to and fro where it is packed, straight on where it is free; or all change places.
+/// A fiftieth of its own size a step at most: to and fro where it is packed, straight on where it
+/// is free; or all change places.
 void move(Scene& s, Motion motion, Random& r) {
   ++s.time;
   for (std::size_t k = 0; k < s.center.size(); ++k) {
@@ -252,7 +259,8 @@ struct Line {
   double builds = 0;  ///< of the moving tree, share of the steps
 };
 
-/// `find(scene)` returns the number of pairs; `set(scene)` before it is not timed. The mean, not the best: an occasional build belongs to the cost.
+/// `find(scene)` returns the number of pairs; `set(scene)` before it is not timed. The mean, not
+/// the best: an occasional build belongs to the cost.
 template <class Set, class Find>
 Line measure(const Kind& kind, int n, Set&& set, Find&& find) {
   Scene s = made(kind, n);

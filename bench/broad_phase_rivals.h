@@ -1,5 +1,6 @@
-// What the broad phase is measured against: a sweep along one axis, a grid with a level for every octave of size, and FCL's dynamic tree. All get the same
-// boxes and report only overlapping pairs that are not both fixed. The first two also sort their pairs; FCL only has to count.
+// What the broad phase is measured against: a sweep along one axis, a grid with a level for every
+// octave of size, and FCL's dynamic tree. All get the same boxes and report only overlapping pairs
+// that are not both fixed. The first two also sort their pairs; FCL only has to count.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ inline void add_if_overlapping(std::span<const Aabb> boxes, std::span<const std:
   if (overlap(boxes[a], boxes[b])) pairs.push_back({std::min(a, b), std::max(a, b)});
 }
 
-/// Sorted by the lower end on the axis along which the centres vary most; the order of the last step is mended by insertion, or sorted anew if that gets long.
+/// Sorted by the lower end on the axis along which the centres vary most; the order of the last
+/// step is mended by insertion, or sorted anew if that gets long.
 class Sweep {
  public:
   void find(std::span<const Aabb> boxes, std::span<const std::uint8_t> fixed, Pairs& pairs) {
@@ -94,8 +96,9 @@ class Sweep {
   PairSorter sorter_;
 };
 
-/// A box lies on the level whose cells are just larger than its longest edge, in the cell of its lower corner. Cells are sorted by (level, z, y, x); rows of
-/// three neighbours along x are found by cursors that only move forward, larger levels by binary search.
+/// A box lies on the level whose cells are just larger than its longest edge, in the cell of its
+/// lower corner. Cells are sorted by (level, z, y, x); rows of three neighbours along x are found
+/// by cursors that only move forward, larger levels by binary search.
 class Grid {
  public:
   void find(std::span<const Aabb> boxes, std::span<const std::uint8_t> fixed, Pairs& pairs) {
@@ -218,7 +221,8 @@ class Grid {
 };
 
 #ifdef URTO_HAVE_FCL
-/// As a user of FCL would do it: one manager of the fixed objects, one of the moving ones, update() every step. Setting the boxes is not timed.
+/// As a user of FCL would do it: one manager of the fixed objects, one of the moving ones, update()
+/// every step. Setting the boxes is not timed.
 class FclTree {
  public:
   void set(std::span<const Aabb> boxes, std::span<const std::uint8_t> fixed) {

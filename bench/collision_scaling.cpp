@@ -1,5 +1,8 @@
-// Collision against the number of bodies: a settled heap of balls and one of turned boxes, everything moving a little from call to call as in a run. Time a call, pairs and contacts a second, growth, and
-// collision's share of a whole step where such a heap is stepped. usage: collision_scaling [--quick] [--csv FILE]
+// Collision against the number of bodies: a settled heap of balls and one of turned boxes,
+// everything moving a little from call to call as in a run. Time a call, pairs and contacts a
+// second, growth, and collision's share of a whole step where such a heap is stepped.
+//
+// usage: collision_scaling [--quick] [--csv FILE]
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -17,7 +20,8 @@ namespace {
 
 using namespace urto;
 
-/// `bodies` in layers above a floor, about as close as they lie in a heap: each touches its neighbours within the envelope.
+/// `bodies` in layers above a floor, about as close as they lie in a heap: each touches its
+/// neighbours within the envelope.
 Model heap(ShapeKind kind, int bodies) {
   Model m;
   add_body(m, {.name = "world", .kind = BodyKind::fixed});

@@ -83,7 +83,8 @@ std::vector<fs::path> problem_files(const std::vector<std::string>& inputs) {
   return files;
 }
 
-// `ipm:direct` and `ipm:loop` are the two treatments of Coulomb's law inside the interior point, each by itself: no proximal steps where it stalls.
+// `ipm:direct` and `ipm:loop` are the two treatments of Coulomb's law inside the interior point,
+// each by itself: no proximal steps where it stalls.
 void set_solver(const std::string& name, SolveOptions& options) {
   options.solver = name.substr(0, name.find(':'));
   if (options.solver == name) return;

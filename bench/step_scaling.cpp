@@ -6,7 +6,9 @@
 //   marbles   a heap of balls between walls, one large island
 //   springs   lattices of 3 × 3 balls coupled by springs, standing on the floor
 //   lattice   one of all balls
-// usage: step_scaling [--quick] [--scene NAME] [--size N] [--solver NAME] [--threads N] [--csv FILE]
+//
+// usage: step_scaling [--quick] [--scene NAME] [--size N] [--solver NAME] [--threads N]
+//                     [--csv FILE]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Errors a user can cause. Everything that crosses the border (files, options, API input) is checked and
-// reported through these; inside, mistakes are assertions.
+// Errors a user can cause. Everything that crosses the border (files, options, API input) is
+// checked and reported through these; inside, mistakes are assertions.
 #pragma once
 
 #include <stdexcept>

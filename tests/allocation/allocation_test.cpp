@@ -1,5 +1,6 @@
-// The iterations of the projected and Krylov methods allocate nothing: running twice as many costs not one allocation more. malloc itself is
-// replaced in this program, so what Eigen or the standard library do is counted as well.
+// The iterations of the projected and Krylov methods allocate nothing: running twice as many costs
+// not one allocation more. malloc itself is replaced in this program, so what Eigen or the standard
+// library do is counted as well.
 #include <cstdlib>
 #include <new>
 

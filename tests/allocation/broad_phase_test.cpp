@@ -1,4 +1,5 @@
-// The broad phase allocates nothing once it has seen its boxes move for a while, through refits and through builds.
+// The broad phase allocates nothing once it has seen its boxes move for a while, through refits and
+// through builds.
 #include "urto/collision/broad_phase.h"
 
 #include <gtest/gtest.h>

@@ -17,8 +17,9 @@ namespace {
 
 // ---- Statics
 
-/// Equal links with their masses at the inner joints between two points at one height `span` apart: link k stands at the angle θ_k with tan θ_k = w(n/2 − k − ½)/H,
-/// the horizontal pull H such that Σ L cos θ_k = span.
+/// Equal links with their masses at the inner joints between two points at one height `span` apart:
+/// link k stands at the angle θ_k with tan θ_k = w(n/2 − k − ½)/H, the horizontal pull H such that
+/// Σ L cos θ_k = span.
 struct Funicular {
   int links;
   double length, weight, pull = 0;
@@ -66,7 +67,8 @@ TEST(Statics, AHangingChainIsItsFunicularPolygon) {
     // λ of ½(d² − L²) is tension over length, and a pull is negative.
     EXPECT_NEAR(-report.lambda[k] * length, exact.pull / std::cos(exact.angle(k)), 1e-7);
   }
-  // The curve of the continuous chain y = c cosh(x/c) with the same length and span: nearer by 1/n².
+  // The curve of the continuous chain y = c cosh(x/c) with the same length and span: nearer by
+  // 1/n².
   double low = 1e-3, high = 1e3;
   for (int k = 0; k < 200; ++k) {
     const double c = std::sqrt(low * high);
@@ -90,7 +92,8 @@ TEST(Statics, RigidChainHangsFromItsHinge) {
 }
 
 TEST(Statics, ANetworkOfSpringsIsLinearAlgebra) {
-  // Four masses in a row between walls, stretched springs of different stiffness, gravity along the row.
+  // Four masses in a row between walls, stretched springs of different stiffness, gravity along the
+  // row.
   const std::array<double, 5> k{100, 250, 80, 400, 150};
   const std::array<double, 4> mass{1, 2, 0.5, 3};
   PointSystem row;
@@ -149,7 +152,8 @@ TEST(Statics, ABallJointLeavesTheSpinAlone) {
   EXPECT_LT((testing::position(m, state, bob) - Vec3(0, 0, -0.7)).norm(), 1e-8);
 }
 
-// With contacts as springs statics has contacts too: a ball sinks to Hertz's depth and lies wherever it is.
+// With contacts as springs statics has contacts too: a ball sinks to Hertz's depth and lies
+// wherever it is.
 TEST(Statics, ABallOnASpringyFloorSinksToHertzsDepth) {
   Model m = testing::empty_model();
   testing::add_ball(m, "ball", {0.2, 0, 0.0995}, 0.1, 2);
@@ -176,7 +180,8 @@ TEST(Statics, WhatCannotRestIsSaid) {
 
 // ---- Modes
 
-/// Roots of the Laguerre polynomial L_n: a hanging chain of n equal point masses has ω² = (g/L) x_i.
+/// Roots of the Laguerre polynomial L_n: a hanging chain of n equal point masses has ω² = (g/L)
+/// x_i.
 Vector laguerre_roots(int n) {
   Matrix T = Matrix::Zero(n, n);
   for (int i = 0; i < n; ++i) {
@@ -222,7 +227,8 @@ TEST(Modes, TwoRigidRodsHaveTheFrequenciesOfTheDoublePendulum) {
   EXPECT_LT(modes.asymmetry, 1e-8);
 }
 
-/// A square frame of four rods with hinges, kept square by a torsion spring at one of them: one motion, the shear.
+/// A square frame of four rods with hinges, kept square by a torsion spring at one of them: one
+/// motion, the shear.
 TEST(Modes, AFrameOfFourRodsShearsAtItsClosedForm) {
   Model m = testing::empty_model(Vec3::Zero());
   constexpr double L = 0.8, mass = 1.5, k = 30;

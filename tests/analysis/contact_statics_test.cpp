@@ -118,7 +118,8 @@ TEST(ContactStatics, EveryBoxOfAStackCarriesWhatIsAboveIt) {
   EXPECT_GT(total, 0);
 }
 
-/// Of recipe and test ReactionRange: balls of one millimetre at its ends, on the floor at x = 1.2 m and on the wall at 3 m.
+/// Of recipe and test ReactionRange: balls of one millimetre at its ends, on the floor at x = 1.2 m
+/// and on the wall at 3 m.
 Model ladder(double friction) {
   Model m = testing::empty_model();
   m.materials[0].friction = friction;
@@ -137,7 +138,8 @@ Model ladder(double friction) {
   return m;
 }
 
-// With the centre in the middle it stands if tan(angle from the wall) ≤ 2μ/(1 − μ²): μ = 0.1926 for 1.2 to 3.
+// With the centre in the middle it stands if tan(angle from the wall) ≤ 2μ/(1 − μ²): μ = 0.1926
+// for 1.2 to 3.
 TEST(ContactStatics, ALadderStandsAboveItsLimitOfFrictionAndSlidesBelow) {
   for (const double mu : {0.20, 0.5}) {
     const Model m = ladder(mu);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr double foot = 1.2, top = 3.0, weight = 10 * 9.81;
 
-/// Ten kilograms on two balls of one millimetre: one on the floor at x = foot, one against the wall x = 0 at the height top.
+/// Ten kilograms on two balls of one millimetre: one on the floor at x = foot, one against the wall
+/// x = 0 at the height top.
 Model ladder(double friction, double center) {
   Model m = testing::empty_model();
   m.materials[0].friction = friction;
@@ -38,7 +39,8 @@ struct Wall {
   double low = 0, high = 0;
 };
 
-/// Friction F of the wall, upwards: moments about the foot give its normal force N = (A − foot F)/top, A = (foot − x_c) weight.
+/// Friction F of the wall, upwards: moments about the foot give its normal force N = (A − foot
+/// F)/top, A = (foot − x_c) weight.
 Wall closed_form(double mu, double center) {
   const double xc = foot + center * (1e-3 - foot);
   const double A = (foot - xc) * weight;
@@ -100,7 +102,8 @@ TEST(ReactionRange, JointsAloneHaveOneAnswer) {
   EXPECT_NEAR(range.low.head<3>().norm(), 9.81, 1e-9);
 }
 
-/// Ten kilograms on four legs with balls of one millimetre under them, half a metre from the middle each way.
+/// Ten kilograms on four legs with balls of one millimetre under them, half a metre from the middle
+/// each way.
 Model table(double friction, const Vec3& gravity) {
   Model m = testing::empty_model(gravity);
   m.materials[0].friction = friction;
@@ -118,7 +121,8 @@ Model table(double friction, const Vec3& gravity) {
   return m;
 }
 
-// Moments leave two pairs of opposite legs, and either pair may carry all: from 0 to W/2 each. Friction adds five freedoms and changes nothing, because it acts in the plane of the feet.
+// Moments leave two pairs of opposite legs, and either pair may carry all: from 0 to W/2 each.
+// Friction adds five freedoms and changes nothing, because it acts in the plane of the feet.
 TEST(ReactionRange, ATableOnFourLegsCarriesUpToHalfItsWeightOnEach) {
   for (const double mu : {0.0, 0.5}) {
     const Model m = table(mu, {0, 0, -9.81});
@@ -146,7 +150,8 @@ TEST(ReactionRange, ATableOnASlopeStandsUpToTheAngleOfFriction) {
     EXPECT_TRUE(range.exact && range.balanced);
     EXPECT_EQ(range.possible, mu > 0.4);
   }
-  // The lower two legs carry W cos α/2 + W sin α H/(2 · 0.5) together, each any part of it that the upper two can balance.
+  // The lower two legs carry W cos α/2 + W sin α H/(2 · 0.5) together, each any part of it that the
+  // upper two can balance.
   const Model m = table(0.8, gravity);
   RigidSystem system(m);
   const ReactionRange range = reaction_range(system, initial_state(m));
@@ -157,12 +162,14 @@ TEST(ReactionRange, ATableOnASlopeStandsUpToTheAngleOfFriction) {
     highest = std::max(highest, range.high[range.rows.J.row_start[i]]);
     lowest = std::min(lowest, range.low[range.rows.J.row_start[i]]);
   }
-  // Equal moments about the line of slope: what one lower leg has more, the upper leg behind the other must have too.
+  // Equal moments about the line of slope: what one lower leg has more, the upper leg behind the
+  // other must have too.
   EXPECT_NEAR(highest, (lower + upper) / 2, 1e-6 * weight);
   EXPECT_NEAR(lowest, 0, 1e-6 * weight);
 }
 
-// Three ball joints can strain the plate between them as they like, but each carries a third of the weight.
+// Three ball joints can strain the plate between them as they like, but each carries a third of the
+// weight.
 TEST(ReactionRange, RedundantJointsHaveNoBoundWhereTheyPullAtEachOther) {
   Model m = testing::empty_model();
   const int plate = testing::add_rigid(m, "plate", Vec3::Zero(), 10, Mat3::Identity());

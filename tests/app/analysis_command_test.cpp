@@ -120,7 +120,8 @@ Page read_page(const fs::path& file) {
   return out;
 }
 
-// One chapter a mode; a quarter of a period later a body is a tenth of the scene's size (0.75 m) from rest or has turned by 0.3 rad.
+// One chapter a mode; a quarter of a period later a body is a tenth of the scene's size (0.75 m)
+// from rest or has turned by 0.3 rad.
 TEST_F(AnalysisCommand, ModesOscillateOnTheirPage) {
   const Output o = run("modes", "double-pendulum", "--report modes.html");
   ASSERT_EQ(o.code, 0) << o.err;

@@ -1,4 +1,5 @@
-// `urto run`, `urto check` and `urto info` as their users meet them: exit codes, messages and files.
+// `urto run`, `urto check` and `urto info` as their users meet them: exit codes, messages and
+// files.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>

@@ -271,7 +271,8 @@ TEST_F(Command, VerboseShowsTheResidualsOfOtherSolvers) {
   EXPECT_EQ(run("solve stack.hdf5 --solver nsgs").out.find("time: set-up"), std::string::npos);
 }
 
-// Recipe 001 checklist 72. The script's own numbers are checked with our solution: A z = b, and −h ≤ slack in its cones with G.
+// Recipe 001 checklist 72. The script's own numbers are checked with our solution: A z = b, and −h
+// ≤ slack in its cones with G.
 TEST_F(Command, ProblemsAreExportedForCvxopt) {
   ASSERT_EQ(run("generate joint-contact-mix --bodies 2 -o mix.hdf5 -q").code, 0);
   const Output o =

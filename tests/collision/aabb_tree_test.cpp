@@ -1,4 +1,5 @@
-// Queries by box and by ray find all that testing every box finds, after builds and after refits; trees stay shallow.
+// Queries by box and by ray find all that testing every box finds, after builds and after refits;
+// trees stay shallow.
 #include "urto/collision/aabb_tree.h"
 
 #include <algorithm>

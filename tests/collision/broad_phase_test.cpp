@@ -1,4 +1,5 @@
-// The broad phase finds exactly the pairs that testing all of them finds, in the same order, whatever the boxes and however they move.
+// The broad phase finds exactly the pairs that testing all of them finds, in the same order,
+// whatever the boxes and however they move.
 #include "urto/collision/broad_phase.h"
 
 #include <limits>

@@ -230,7 +230,8 @@ TEST(Manifold, TheNearestPointIsAmongThem) {
     ASSERT_GT(m.count, 0) << k;
     double least = 1e300;
     for (int j = 0; j < m.count; ++j) least = std::min(least, m.points[j].gap);
-    // Names are kept for corners up to 1e-6 of the size outside a face; where both lean, heights differ by as much again.
+    // Names are kept for corners up to 1e-6 of the size outside a face; where both lean, heights
+    // differ by as much again.
     ASSERT_NEAR(least, c.gap, 1e-5 * p.size()) << k;
     ASSERT_NEAR(m.normal.norm(), 1, 1e-12);
   }

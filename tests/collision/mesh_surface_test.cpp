@@ -68,7 +68,8 @@ TEST(MeshSurface, ABoxOfTrianglesIsABox) {
     if (c.gap > 0) {
       ASSERT_NEAR(least_gap(found), c.gap, 1e-5 * (a.extent + 1)) << k;
     } else {
-      // Triangles do not know the solid behind them: near edges and corners the depth is that of one of the faces there.
+      // Triangles do not know the solid behind them: near edges and corners the depth is that of
+      // one of the faces there.
       ASSERT_LT(least_gap(found), 0.1 * c.gap + 1e-9) << k;
       ASSERT_GT(least_gap(found), 10 * c.gap - 1e-5 * (a.extent + 1)) << k;
     }

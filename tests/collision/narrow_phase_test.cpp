@@ -1,5 +1,8 @@
-// Signed gaps of pairs of convex solids. Three witnesses that know nothing of the method: where solids are apart, the distance between two of their points is never too small and the separation along
-// a direction never too large, so that both together prove a gap; where they overlap, no direction may show a smaller depth; and FCL, where it is apart (its build here asserts inside overlaps).
+// Signed gaps of pairs of convex solids. Three witnesses that know nothing of the method: where
+// solids are apart, the distance between two of their points is never too small and the separation
+// along a direction never too large, so that both together prove a gap; where they overlap, no
+// direction may show a smaller depth; and FCL, where it is apart (its build here asserts inside
+// overlaps).
 #include "urto/collision/narrow_phase.h"
 
 #include <fcl/fcl.h>
@@ -53,7 +56,8 @@ TEST_P(PairOf, GapIsProvenByPointsAndPlanes) {
     const Closest c = closest(p.a, p.at_a, p.b, p.at_b);
     const double tolerance = (is_closed_form(p) ? 1e-9 : 1e-6) * p.size();
     ASSERT_NEAR(c.normal.norm(), 1, 1e-12) << k;
-    // Below: no direction shows more; above: these points are that near. The direction between points as near as that carries the rounding of their coordinates.
+    // Below: no direction shows more; above: these points are that near. The direction between
+    // points as near as that carries the rounding of their coordinates.
     const double cores = std::abs(c.gap + p.a.radius + p.b.radius);
     const double rounding = cores > 0 ? 1e-15 * p.size() * p.size() / cores : 0;
     ASSERT_NEAR(separation_along(p, c.normal), c.gap,
@@ -103,7 +107,8 @@ TEST_P(PairOf, ChangingSidesChangesTheNormalsSignOnly) {
   }
 }
 
-// d gap = n·(δx_a + δθ_a × r_a − δx_b): by central differences, where the gap is smooth: the normal turns by little from one side to the other. Deep inside, directions are many and change places.
+// d gap = n·(δx_a + δθ_a × r_a − δx_b): by central differences, where the gap is smooth: the normal
+// turns by little from one side to the other. Deep inside, directions are many and change places.
 TEST_P(PairOf, GradientOfTheGapIsTheNormalAtThePoint) {
   Random random(4);
   const auto [kind_a, kind_b] = GetParam();

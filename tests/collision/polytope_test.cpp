@@ -1,4 +1,5 @@
-// Polytopes of hulls: Euler's formula, planes that hold all vertices below them, loops that are flat and convex, and climbing that arrives.
+// Polytopes of hulls: Euler's formula, planes that hold all vertices below them, loops that are
+// flat and convex, and climbing that arrives.
 #include "urto/collision/polytope.h"
 
 #include <random>

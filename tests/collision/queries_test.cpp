@@ -86,7 +86,8 @@ TEST(Queries, RaysHitWhatIsFirst) {
   EXPECT_THROW(static_cast<void>(q.cast_ray({0, 0, 1}, {0, 0, 0}, 9)), InputError);
 }
 
-// A point just before the hit is outside of everything, one just after it inside of the body that was hit.
+// A point just before the hit is outside of everything, one just after it inside of the body that
+// was hit.
 TEST(Queries, RandomRaysStopAtSurfaces) {
   constexpr std::array kinds{ShapeKind::sphere,   ShapeKind::capsule, ShapeKind::box,
                              ShapeKind::cylinder, ShapeKind::cone,    ShapeKind::ellipsoid};

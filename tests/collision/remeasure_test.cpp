@@ -18,8 +18,9 @@ constexpr std::array second_kinds{
     ShapeKind::cone,   ShapeKind::ellipsoid,   ShapeKind::hull,    ShapeKind::half_space,
     ShapeKind::mesh,   ShapeKind::height_field};
 
-// A corner inside a mesh is met once for each edge of the surface that it is between, each time with
-// another normal: contacts of other triangles are the same contact only if they agree about it.
+// A corner inside a mesh is met once for each edge of the surface that it is between, each time
+// with another normal: contacts of other triangles are the same contact only if they agree about
+// it.
 bool is_twin(const Contact& c, const Contact& other) {
   if (other.feature != c.feature || other.shape_a != c.shape_a) return false;
   const bool same_triangles = other.triangle_a == c.triangle_a && other.triangle_b == c.triangle_b;

@@ -1,4 +1,5 @@
-// Every stepper on every textbook system and on the 3D model, through one interface: nodes of any size, coupled masses, joints.
+// Every stepper on every textbook system and on the 3D model, through one interface: nodes of any
+// size, coupled masses, joints.
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -90,8 +91,8 @@ std::vector<Sample> samples() {
 
 constexpr double duration = 0.1;
 
-// Both runs must agree with Munthe-Kaas at a far smaller step, the finer one better: a stepper that reads or writes beside a node fails, if not
-// under a sanitizer, then here.
+// Both runs must agree with Munthe-Kaas at a far smaller step, the finer one better: a stepper that
+// reads or writes beside a node fails, if not under a sanitizer, then here.
 TEST(EveryStepper, ConvergesOnEverySystem) {
   for (const Sample& s : samples()) {
     const testing::SmoothRun exact = testing::run_smooth(
@@ -154,7 +155,8 @@ TEST(EveryStepper, RunsInASimulationWithFixedAndAdaptiveSteps) {
   }
 }
 
-// Certificates are measured, not copied: a result that is off by a millionth is seen by every smooth stepper's test.
+// Certificates are measured, not copied: a result that is off by a millionth is seen by every
+// smooth stepper's test.
 TEST(EveryStepper, CertificatesSeeAWrongState) {
   const Sample s = pendulum_of_points(false);
   MotionPoint before{s.start, Vector::Zero(6), Vector::Zero(6), Vector::Zero(2)};

@@ -1,5 +1,6 @@
-// A program's own solver, written outside the library: projected Richardson iteration with De Saxcé's
-// term at the current velocity, λ ← Π(λ − û/2m) with m the mean diagonal of each block of W.
+// A program's own solver, written outside the library: projected Richardson iteration with De
+// Saxcé's term at the current velocity, λ ← Π(λ − û/2m) with m the mean diagonal of each block of
+// W.
 #include <gtest/gtest.h>
 
 #include "stepper/scenes.h"

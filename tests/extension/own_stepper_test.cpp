@@ -1,5 +1,6 @@
-// A stepper of somebody else's, registered from outside the library and chosen by its name in a run of the full model: Störmer's leapfrog
-// in its kick–drift–kick form, for models without joints and contacts.
+// A stepper of somebody else's, registered from outside the library and chosen by its name in a run
+// of the full model: Störmer's leapfrog in its kick–drift–kick form, for models without joints and
+// contacts.
 #include <gtest/gtest.h>
 
 #include "urto/error.h"

@@ -1,4 +1,5 @@
-// Random models of all shapes at scales from 1e-3 to 1e3: nothing crashes, no contact is missed against brute force.
+// Random models of all shapes at scales from 1e-3 to 1e3: nothing crashes, no contact is missed
+// against brute force.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -57,7 +58,8 @@ Model random_crowd(Random& random, double scale, int count) {
 
 struct BruteForce {
   double gap = 1e300;
-  /// A surface has a front. Not seen for sure: a solid whose origin lies behind the triangle that it is deepest in.
+  /// A surface has a front. Not seen for sure: a solid whose origin lies behind the triangle that
+  /// it is deepest in.
   bool certain = true;
 };
 

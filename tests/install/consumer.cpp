@@ -1,4 +1,5 @@
-// What a user of the installed library would write: a mass of 2 kg falling on the ground, one frictional contact.
+// What a user of the installed library would write: a mass of 2 kg falling on the ground, one
+// frictional contact.
 #include <cmath>
 #include <cstdio>
 #include <urto/solver/solver.h>

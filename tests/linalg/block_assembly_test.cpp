@@ -1,4 +1,5 @@
-// Matrices assembled block by block: any sizes, any order, the pattern kept from one assembly to the next.
+// Matrices assembled block by block: any sizes, any order, the pattern kept from one assembly to
+// the next.
 #include <random>
 
 #include <gtest/gtest.h>

@@ -15,7 +15,8 @@ struct Saddle {
   Matrix dense;
 };
 
-// `bodies` blocks of six and `joints` of one to six rows between two bodies each; δ on the joints' diagonal.
+// `bodies` blocks of six and `joints` of one to six rows between two bodies each; δ on the joints'
+// diagonal.
 void build(Saddle& s, int bodies, const std::vector<std::vector<int>>& joints, std::mt19937& random,
            double delta) {
   std::normal_distribution<double> normal;

@@ -1,5 +1,6 @@
 // Sparse LU with kept analysis and pivots, by itself and under a saddle matrix. The numbers follow
-// from the matrices: a solution is put in, its right-hand side computed, and the solution found again.
+// from the matrices: a solution is put in, its right-hand side computed, and the solution found
+// again.
 #include "urto/linalg/kept_lu.h"
 
 #include <algorithm>

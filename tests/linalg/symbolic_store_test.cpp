@@ -1,4 +1,5 @@
-// Orderings and symbolic factors kept from solve to solve (design §6; issue of the interior point, linear algebra).
+// Orderings and symbolic factors kept from solve to solve (design §6; issue of the interior point,
+// linear algebra).
 #include "urto/linalg/symbolic_store.h"
 
 #include <memory>
@@ -71,7 +72,8 @@ TEST(SymbolicStore, ForgetsTheOldestWhenItHasTooMuch) {
   EXPECT_TRUE(oldest.is_new());
 }
 
-// The next step of a scene whose contacts persist: other velocities and gaps, the same bodies touch.
+// The next step of a scene whose contacts persist: other velocities and gaps, the same bodies
+// touch.
 StepProblem next_step(StepProblem p, double by) {
   p.a *= 1 + by;
   p.b *= 1 - by;

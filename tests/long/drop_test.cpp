@@ -89,9 +89,12 @@ Gains drop_all(double recovery_speed) {
   return most;
 }
 
-// With v* the velocity before a step, turned freely, and v⁺ the one after it, energy changes by λᵀu⁺ − ½‖v⁺ − v*‖²_M: friction and the stop of an impact lose, pushing an overlap apart at the speed w gives
-// λ_N w, accounted as recovery, and a rebound of −e u⁻ moves on for the whole step, so that it is λ_N h g e too high in the end, which the steps of the flight before and after lose again. The audit leaves that out: to it, contacts
-// work with ½(u* + u⁺), and a body thrown up that falls back within one step seems to gain. What grows must grow by both.
+// With v* the velocity before a step, turned freely, and v⁺ the one after it, energy changes by
+// λᵀu⁺ − ½‖v⁺ − v*‖²_M: friction and the stop of an impact lose, pushing an overlap apart at the
+// speed w gives λ_N w, accounted as recovery, and a rebound of −e u⁻ moves on for the whole step,
+// so that it is λ_N h g e too high in the end, which the steps of the flight before and after lose
+// again. The audit leaves that out: to it, contacts work with ½(u* + u⁺), and a body thrown up that
+// falls back within one step seems to gain. What grows must grow by both.
 TEST(Drops, EnergyNeverGrows) {
   const Gains most = drop_all(SimulationOptions{}.stepper.recovery_speed);
   EXPECT_LT(most.inelastic, 1e-9);

@@ -1,6 +1,6 @@
-// The IFToMM library of multibody benchmark problems (González, Dopico, Lugrís, Cuadrado 2006), group A,
-// with the scenes of scenes/iftomm and an independent solution for each in tests/oracles. docs/benchmarks-iftomm.md has the
-// numbers, the sources of the tolerances and the choices.
+// The IFToMM library of multibody benchmark problems (González, Dopico, Lugrís, Cuadrado 2006),
+// group A, with the scenes of scenes/iftomm and an independent solution for each in tests/oracles.
+// docs/benchmarks-iftomm.md has the numbers, the sources of the tolerances and the choices.
 #include <cmath>
 #include <ctime>
 #include <functional>
@@ -43,8 +43,9 @@ int joint_named(const Model& m, const std::string& name) {
   throw std::out_of_range(name);
 }
 
-/// The error of the library's first edition: root mean square over times and quantities of |y − ref| / max(|ref|, 1e-3). It
-/// allows 1e-1 at low precision and 1e-3 at high precision. Taken at every accepted step instead of at 400 times.
+/// The error of the library's first edition: root mean square over times and quantities of |y −
+/// ref| / max(|ref|, 1e-3). It allows 1e-1 at low precision and 1e-3 at high precision. Taken at
+/// every accepted step instead of at 400 times.
 struct LibraryError {
   double sum = 0, largest = 0;  ///< `largest`: the worst |y − ref|
   long count = 0;
@@ -138,8 +139,8 @@ TEST(Iftomm, ThePendulumsTwoOraclesAgree) {
 
 // ---- A02
 
-/// N windows, built as scenes/iftomm/a02-four-bar.py writes them. With `hinges_only` the pins at the bars' right ends are hinges,
-/// which hold the plane once more in every window.
+/// N windows, built as scenes/iftomm/a02-four-bar.py writes them. With `hinges_only` the pins at
+/// the bars' right ends are hinges, which hold the plane once more in every window.
 Model four_bar_windows(int n, bool hinges_only = false) {
   Model m = empty_model({0, -9.81, 0});
   const Mat3 inertia = Vec3(1e-4, 1.0 / 12, 1.0 / 12).asDiagonal();
@@ -169,7 +170,8 @@ Model four_bar_windows(int n, bool hinges_only = false) {
   return m;
 }
 
-/// All posts stay parallel, so that the mechanism is a pendulum of N + 1 posts and N bars at their ends. B0 against it.
+/// All posts stay parallel, so that the mechanism is a pendulum of N + 1 posts and N bars at their
+/// ends. B0 against it.
 LibraryError four_bar_error(const Model& m, int n, const SimulationOptions& options,
                             Outcome& outcome) {
   using Vec2 = Eigen::Vector2d;
@@ -234,7 +236,8 @@ TEST(Iftomm, A02TwoWindowsAtHighPrecision) {
   EXPECT_LT(error.total(), high_precision);
 }
 
-// 485 rows in one island. Three seconds: two turns, four singular positions (ten seconds: docs/benchmarks-iftomm.md).
+// 485 rows in one island. Three seconds: two turns, four singular positions (ten seconds:
+// docs/benchmarks-iftomm.md).
 TEST(Iftomm, A02FortyWindows) {
   SimulationOptions options = iftomm_scene("a02-four-bar").options;
   options.duration = 3;
@@ -421,7 +424,8 @@ TEST(Iftomm, ExtrapolatedStepsAreOfSecondOrder) {
                 },
                 tolerances, "order_a04"),
             1.8);
-  // Stiff dampers: h times their rate goes from 40 to 1 here, and as with every method of its kind the order is lower on the way.
+  // Stiff dampers: h times their rate goes from 40 to 1 here, and as with every method of its kind
+  // the order is lower on the way.
   double finest = 1;
   EXPECT_GT(
       measured_order(

@@ -84,7 +84,8 @@ std::string describe(const ConvexSet& set, const Vector& z) {
   return out.str();
 }
 
-// The moments of a rolling cone, by the definition of its rows: (n, t, m), (n, t, s) or (n, t, m, s).
+// The moments of a rolling cone, by the definition of its rows: (n, t, m), (n, t, s) or (n, t, m,
+// s).
 bool rolls(const ConvexSet& set) {
   return set.dim != 4;
 }
@@ -649,7 +650,8 @@ double kink_distance(const ConvexSet& set, const Vector& z) {
           {t, std::abs(t - set.mu * z[0]) / slope, std::abs(z[0] + set.mu * t) / slope});
     }
     case SetKind::rolling_cone: {
-      // Kinks lie where a part vanishes, at the apex, and where the point found with some bounds meets another bound.
+      // Kinks lie where a part vanishes, at the apex, and where the point found with some bounds
+      // meets another bound.
       std::vector<std::pair<double, double>> parts{{z.segment(1, 2).norm(), set.mu}};
       if (rolls(set)) parts.emplace_back(z.segment(3, 2).norm(), set.mu_rolling);
       if (spins(set)) parts.emplace_back(std::abs(z[spin_row(set)]), set.mu_spinning);

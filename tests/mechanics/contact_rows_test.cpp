@@ -1,4 +1,5 @@
-// Contact rows at other states than where they were detected, and their second derivatives (recipe 004, supplement §4).
+// Contact rows at other states than where they were detected, and their second derivatives (recipe
+// 004, supplement §4).
 #include <random>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The assembled system: every derivative against finite differences of what it is the derivative of.
+// The assembled system: every derivative against finite differences of what it is the derivative
+// of.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -10,7 +11,8 @@ namespace {
 
 using namespace urto::testing;
 
-/// One of each: joints of several kinds, a gear, a screw, motors, a limit in reach, joint friction, a kinematic body, a ball near the floor.
+/// One of each: joints of several kinds, a gear, a screw, motors, a limit in reach, joint friction,
+/// a kinematic body, a ball near the floor.
 Model menagerie() {
   Model m = empty_model();
   add_floor(m);

@@ -31,7 +31,8 @@ inline TriangleMesh corner_mesh(const Vec3& edges) {
           {{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}}};
 }
 
-/// An octahedron whose triangles are cut into four, `level` times, with vertices on the unit sphere.
+/// An octahedron whose triangles are cut into four, `level` times, with vertices on the unit
+/// sphere.
 inline TriangleMesh ball_mesh(int level) {
   TriangleMesh mesh{
       {Vec3::UnitX(), -Vec3::UnitX(), Vec3::UnitY(), -Vec3::UnitY(), Vec3::UnitZ(), -Vec3::UnitZ()},

@@ -1,10 +1,12 @@
-// Andrews' squeezing mechanism in the seven angles of Hairer & Wanner, Solving ODEs II, VII.7, integrated in its index-one form
+// Andrews' squeezing mechanism in the seven angles of Hairer & Wanner, Solving ODEs II, VII.7,
+// integrated in its index-one form
 //
 //     [M  Gᵀ] [ q̈ ]   [ Q − h ]
 //     [G  0 ] [ −λ ] = [ −Ġ q̇  ],        Q: motor and spring,  h: Σ m Jᵀ J̇ q̇.
 //
-// The book and the IVP test set write M and h out. Here every point of the mechanism is a sum of arms, r (cos ψ, sin ψ) with ψ a
-// sum of angles, so that its derivatives are one line each, and nothing is shared with the engine or typed from the test set but its parameters.
+// The book and the IVP test set write M and h out. Here every point of the mechanism is a sum of
+// arms, r (cos ψ, sin ψ) with ψ a sum of angles, so that its derivatives are one line each, and
+// nothing is shared with the engine or typed from the test set but its parameters.
 #pragma once
 
 #include <array>

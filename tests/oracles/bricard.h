@@ -1,10 +1,11 @@
 // The ring of six hinges on the edges of a cube (trihedral Bricard linkage) in its one coordinate.
 //
-// By its threefold symmetry the hinges P0, P2, P4 turn by one angle, P1, P3, P5 by another. With the outer angles A and B between
-// neighbouring rods (both π/2 on the cube) the ring closes iff
+// By its threefold symmetry the hinges P0, P2, P4 turn by one angle, P1, P3, P5 by another. With
+// the outer angles A and B between neighbouring rods (both π/2 on the cube) the ring closes iff
 //     f(A, B) = cos A + cos B + cos A cos B = 0.
-// The coordinate p runs along this curve, d(A, B)/dp = (∂f/∂B, −∂f/∂A); with T = ½ J p'² and V(p):  J p'' = −½ J' p'² − V'.
-// The rods are placed one after the other from P0; that the last one meets P5 is checked by closure_error, not assumed.
+// The coordinate p runs along this curve, d(A, B)/dp = (∂f/∂B, −∂f/∂A); with T = ½ J p'² and V(p):
+// J p'' = −½ J' p'² − V'. The rods are placed one after the other from P0; that the last one meets
+// P5 is checked by closure_error, not assumed.
 #pragma once
 
 #include <array>
@@ -88,8 +89,8 @@ class Bricard {
   }
   static State rate(const State& y) {
     const Eigen::Vector2d t = tangent(y[0], y[1]);
-    // Central differences along the curve: J and V are analytic, and 1e-4 leaves an error of 1e-9. The points beside the curve by
-    // the square of that are symmetric and cancel.
+    // Central differences along the curve: J and V are analytic, and 1e-4 leaves an error of 1e-9.
+    // The points beside the curve by the square of that are symmetric and cancel.
     constexpr double d = 1e-4;
     const auto [ahead_J, ahead_V] = along_curve(y, d);
     const auto [behind_J, behind_V] = along_curve(y, -d);

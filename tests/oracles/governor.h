@@ -1,7 +1,9 @@
-// The stiff flyball governor in minimal coordinates: shaft angle φ, angle β of both rods below the horizontal, slider height s.
+// The stiff flyball governor in minimal coordinates: shaft angle φ, angle β of both rods below the
+// horizontal, slider height s.
 //
 // The shaft turns freely, so J(β) φ' is constant. By symmetry both rods move alike:
-//     B β'' = ½ J'(β) φ'² + 2 m g l cos β − 2 F ∂d/∂β,     m_s s'' = −m_s g − 2 F ∂d/∂s,     F = k (d − d₀) + c d'
+//     B β'' = ½ J'(β) φ'² + 2 m g l cos β − 2 F ∂d/∂β,     m_s s'' = −m_s g − 2 F ∂d/∂s,
+//         F = k (d − d₀) + c d'
 // with m, l: mass and centre of a rod with its ball; B = 2 (m l² + I); d: length of a spring.
 #pragma once
 

@@ -23,8 +23,8 @@ inline double jacobi_sn(double u, double k) {
   return std::sin(phi);
 }
 
-/// Angle from the hanging position at t of a pendulum released at `start`: with k = sin(start/2) and ω = √(g/L),
-/// sin(θ/2) = k sn(K(k) + ωt | k).
+/// Angle from the hanging position at t of a pendulum released at `start`: with k = sin(start/2)
+/// and ω = √(g/L), sin(θ/2) = k sn(K(k) + ωt | k).
 inline double pendulum_angle(double t, double start, double g, double length) {
   const double k = std::sin(0.5 * start);
   return 2 * std::asin(k * jacobi_sn(std::comp_ellint_1(k) + std::sqrt(g / length) * t, k));

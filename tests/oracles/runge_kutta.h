@@ -1,4 +1,5 @@
-// The classical Runge–Kutta method of order four: what oracles integrate with, at steps so small that only rounding is left.
+// The classical Runge–Kutta method of order four: what oracles integrate with, at steps so small
+// that only rounding is left.
 #pragma once
 
 #include <algorithm>

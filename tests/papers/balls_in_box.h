@@ -1,5 +1,6 @@
-// The box of balls of recipe 001 §3.3 (Mangoni 2017, tables 5.2 and 5.3): step problems of spheres that fall into a cylinder of 1 m, made as the source makes them.
-// Shared by tests/papers/mangoni_test.cpp and bench/balls_in_box.cpp.
+// The box of balls of recipe 001 §3.3 (Mangoni 2017, tables 5.2 and 5.3): step problems of spheres
+// that fall into a cylinder of 1 m, made as the source makes them. Shared by
+// tests/papers/mangoni_test.cpp and bench/balls_in_box.cpp.
 #pragma once
 
 #include <cmath>
@@ -13,7 +14,8 @@ namespace urto::papers {
 
 inline constexpr double gravity = 9.81;
 
-// A scene of spheres with a wall function: rows for every pair and wall nearer than a threshold, as the source makes them.
+// A scene of spheres with a wall function: rows for every pair and wall nearer than a threshold, as
+// the source makes them.
 struct Balls {
   double radius = 0.035, mass = 0.1796, container = 0;  ///< container radius, 0: none
   double step = 0.02, reach = 0.02, mu = 0;
@@ -97,8 +99,10 @@ struct Balls {
   }
 };
 
-// Layers of a jittered square lattice inside the container, slightly apart. A row for every gap below 6 cm, twice the envelope of 3 cm that the source's
-// engine gives a body unless told otherwise: 595 and 1190 balls then have 8400 to 8800 and 19 200 to 20 100 rows, in the source 8301 and 16 798.
+// Layers of a jittered square lattice inside the container, slightly apart. A row for every gap
+// below 6 cm, twice the envelope of 3 cm that the source's engine gives a body unless told
+// otherwise: 595 and 1190 balls then have 8400 to 8800 and 19 200 to 20 100 rows, in the source
+// 8301 and 16 798.
 inline Balls balls_in_box(int count, double mu) {
   Balls scene;
   scene.container = 0.5;

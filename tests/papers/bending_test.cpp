@@ -1,5 +1,6 @@
-// Three-point bending of an elastic lattice by a rigid punch (recipe 001 §3.4, with a lattice for the finite elements): stiffness in H and hard contact with exact friction in one
-// problem, and how much larger its steps may be than those of contact by penalty on the same scene.
+// Three-point bending of an elastic lattice by a rigid punch (recipe 001 §3.4, with a lattice for
+// the finite elements): stiffness in H and hard contact with exact friction in one problem, and how
+// much larger its steps may be than those of contact by penalty on the same scene.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,7 +12,8 @@
 namespace urto {
 namespace {
 
-// A run is stable if the plate comes to rest where it does with small steps: root mean square over the masses [m], 2.4 % of the way of the punch.
+// A run is stable if the plate comes to rest where it does with small steps: root mean square over
+// the masses [m], 2.4 % of the way of the punch.
 constexpr double tolerance = 2.5e-3;
 
 struct End {
@@ -66,7 +68,8 @@ constexpr int width = 10;
 constexpr int width = 2;
 #endif
 
-// The whole plate, 20 × 10 × 3 masses, 3600 unknowns: eight steps of 0.05 s, each certified with exact friction, end as sixteen of 0.025 s do.
+// The whole plate, 20 × 10 × 3 masses, 3600 unknowns: eight steps of 0.05 s, each certified with
+// exact friction, end as sixteen of 0.025 s do.
 TEST(Bending, StiffLatticeWithHardFrictionIsStableAtLargeSteps) {
   const Scene scene = bending(width);
   const End large = run(scene, 0.4, 8, false);

@@ -1,4 +1,5 @@
-// Numbers of recipe 000 §3 (A. Tasora, "Time integration in Chrono::Engine", with the extractor's measurements).
+// Numbers of recipe 000 §3 (A. Tasora, "Time integration in Chrono::Engine", with the extractor's
+// measurements).
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -9,7 +10,8 @@
 namespace urto {
 namespace {
 
-// T3: m = 1, μ = 0.3, u₀ = 2, h = 0.01. One step of convex friction from a closed gap lifts the body.
+// T3: m = 1, μ = 0.3, u₀ = 2, h = 0.01. One step of convex friction from a closed gap lifts the
+// body.
 TEST(ChronoNote, T3FirstStepHops) {
   const Solution s = solve(sliding_mass(), {.tolerance = 1e-12, .friction = Friction::convex});
   ASSERT_EQ(s.status, Status::converged);
@@ -37,7 +39,8 @@ TEST(ChronoNote, T3SteadySlidingGapLaw) {
   }
 }
 
-// T3: with De Saxcé's term the body stops after v₀/(μ g), having slid v₀²/(2 μ g) − v₀ h/2, and never leaves the ground.
+// T3: with De Saxcé's term the body stops after v₀/(μ g), having slid v₀²/(2 μ g) − v₀ h/2, and
+// never leaves the ground.
 TEST(ChronoNote, T3ExactFrictionStopsAtTheCoulombDistance) {
   constexpr double h = 0.001;
   constexpr double mu = 0.3;
@@ -59,7 +62,8 @@ TEST(ChronoNote, T3ExactFrictionStopsAtTheCoulombDistance) {
   EXPECT_NEAR(distance, 4 / (2 * mu * 9.81) - 2 * h / 2, 1e-5);
 }
 
-// The cube of the peers' report: at 6 m/s with μ = 0.5 the convex law of one engine lifts it by 318 mm; exact friction must not.
+// The cube of the peers' report: at 6 m/s with μ = 0.5 the convex law of one engine lifts it by 318
+// mm; exact friction must not.
 TEST(ChronoNote, FastSlidingCubeStaysOnTheGroundWithExactFriction) {
   StepProblem p = box_stack({.levels = 1, .mu = 0.5});
   p.a[0] += 6 * std::get<BlockMatrix>(p.H).block(0)(0, 0);
@@ -71,7 +75,8 @@ TEST(ChronoNote, FastSlidingCubeStaysOnTheGroundWithExactFriction) {
   EXPECT_GT(convex.x[2], 1);  // thrown into the air
 }
 
-// T5: three cubes with a lateral push of 0.1 g: f = −0.0144835331 for h = 0.01, |v| < 2e-10, ΣF_N = 29.43 N at the base.
+// T5: three cubes with a lateral push of 0.1 g: f = −0.0144835331 for h = 0.01, |v| < 2e-10, ΣF_N
+// = 29.43 N at the base.
 TEST(ChronoNote, T5ObjectiveOfTheStack) {
   const StepProblem p = box_stack({.levels = 3, .mu = 0.4, .push = 0.1, .step = 0.01});
   const Solution s = solve(p, {.solver = "prox", .tolerance = 1e-11, .friction = Friction::convex});

@@ -1,5 +1,6 @@
-// Numbers of recipe 001 §3 (D. Mangoni, "An interior-point method for non-smooth multibody system dynamics", 2017), with ours beside them. The thesis had no
-// friction in its examples; here the box of balls runs with friction as well.
+// Numbers of recipe 001 §3 (D. Mangoni, "An interior-point method for non-smooth multibody system
+// dynamics", 2017), with ours beside them. The thesis had no friction in its examples; here the box
+// of balls runs with friction as well.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -26,7 +27,8 @@ struct Count {
   double average() const { return static_cast<double>(iterations) / calls; }
 };
 
-// Runs the scene with the interior point. The multipliers of contacts that persist are handed on; new ones start at zero.
+// Runs the scene with the interior point. The multipliers of contacts that persist are handed on;
+// new ones start at zero.
 Count run(Balls scene, int steps, WarmStart warm, Friction law, Stop stop = Stop::certificate) {
   Count count;
   std::map<long, Vector> before;
@@ -67,7 +69,8 @@ Balls single_ball() {
 }
 
 TEST(Mangoni, Table51WarmStartSavesIterations) {
-  // Theirs, none/partial/full: balls in the box 935/927/747, single ball 720/515/90. The brick is a test of its own.
+  // Theirs, none/partial/full: balls in the box 935/927/747, single ball 720/515/90. The brick is a
+  // test of its own.
   for (const bool box : {false, true}) {
     const Balls scene = box ? balls_in_box(64, 0) : single_ball();
     const int calls = box ? 50 : 100;
@@ -141,7 +144,8 @@ void expect_flat(double mu, Stop stop, const std::vector<Case>& cases, double la
   EXPECT_LE(most, ratio * least);
 }
 
-// The whole tables, 50 steps of every size: script/bench balls (docs/solvers/ipm.md). Ours there: 8.2 to 9.8 without friction, 8.7 to 10.1 with it.
+// The whole tables, 50 steps of every size: script/bench balls (docs/solvers/ipm.md). Ours
+// there: 8.2 to 9.8 without friction, 8.7 to 10.1 with it.
 #ifdef NDEBUG
 const std::vector<Case> source_cases{{64, 50}, {280, 50}, {595, 30}, {1190, 4}};
 const std::vector<Case> certified_cases{{64, 50}, {280, 16}, {595, 4}};
@@ -165,13 +169,15 @@ TEST(Mangoni, Table53CertifiedToEightDigits) {
   expect_flat(0.3, Stop::certificate, certified_cases, 18, 1.3);
 }
 
-// Counts, of enough balls to differ: assertions and sanitizers see these options in InteriorPoint.*.
+// Counts, of enough balls to differ: assertions and sanitizers see these options in
+// InteriorPoint.*.
 #ifdef NDEBUG
 struct Compared {
   int ours = 0, other = 0;
 };
 
-// Iterations of our defaults and of other options on the same steps from `first` on, by the source's stop test.
+// Iterations of our defaults and of other options on the same steps from `first` on, by the
+// source's stop test.
 Compared compare(Balls scene, int first, int steps, InteriorPointOptions other) {
   Compared count;
   for (int k = 0; k < steps; ++k) {
@@ -249,7 +255,8 @@ TEST(Mangoni, Table53WithCoulombsLawOnSixtyFourBalls) {
   EXPECT_LE(count.average(), most);
 }
 
-// Spheres on top of each other, each held on a vertical line by two joint rows: masses from the bottom up.
+// Spheres on top of each other, each held on a vertical line by two joint rows: masses from the
+// bottom up.
 StepProblem stacked_spheres(const std::vector<double>& masses) {
   constexpr double h = 0.05;
   StepProblem p;

@@ -1,4 +1,5 @@
-// Certificates against hand-made candidates: each number is known in closed form, and each kind of violation shows in its own number.
+// Certificates against hand-made candidates: each number is known in closed form, and each kind of
+// violation shows in its own number.
 #include "urto/problem/certificate.h"
 
 #include <cmath>
@@ -39,7 +40,8 @@ TEST(Certificate, IsZeroAtTheExactSolution) {
 }
 
 TEST(Certificate, ConvexLawSeesThatASlidingContactWouldHaveToRise) {
-  // Associated friction wants u_N = μ‖u_T‖: at the exact solution it misses by μ‖u_T‖ (recipe 000 §2.7.3).
+  // Associated friction wants u_N = μ‖u_T‖: at the exact solution it misses by μ‖u_T‖ (recipe 000
+  // §2.7.3).
   const Certificate c =
       certify(sliding_on_ground(), exact_velocity(), exact_impulse(), Friction::convex);
   EXPECT_GT(c.natural_map, 0.1);
@@ -78,7 +80,8 @@ TEST(Certificate, DissipationIsWhatFrictionFailsToTake) {
 TEST(Certificate, FclibErrorIsRelativeToTheFreeVelocity) {
   const Certificate c =
       certify(sliding_on_ground(), Vec3(3, 0, -0.981), Vec3::Zero(), Friction::exact);
-  // λ = 0: û = (−0.981 + 0.5·3, 3, 0) = (0.519, 3, 0); −û projects on the cone as on the ray (1, −0.5).
+  // λ = 0: û = (−0.981 + 0.5·3, 3, 0) = (0.519, 3, 0); −û projects on the cone as on the ray (1,
+  // −0.5).
   const double s = (-0.519 + 0.5 * 3) / 1.25;
   EXPECT_NEAR(c.natural_map_absolute, std::hypot(s, 0.5 * s), 1e-12);
   EXPECT_NEAR(c.natural_map, c.natural_map_absolute / std::hypot(0.981, 3), 1e-12);
@@ -135,8 +138,8 @@ TEST(Certificate, OpenFrictionlessConeIsNoViolation) {
   EXPECT_LT(c.residual(), 1e-15);
 }
 
-// A point mass on a rail along (1, 1, 1): two equality rows across it. It coasts, so that q = J H⁻¹ a is zero but
-// for rounding.
+// A point mass on a rail along (1, 1, 1): two equality rows across it. It coasts, so that q = J H⁻¹
+// a is zero but for rounding.
 StepProblem coasting_on_a_rail(double speed) {
   StepProblem p = sliding_mass({.mass = 3, .mu = 0, .velocity = 0, .gap = 1});
   p.K = {};
@@ -171,8 +174,9 @@ TEST(Certificate, RoundingOfACoastingMechanismIsNoError) {
 }
 
 TEST(Certificate, ARealErrorOfACoastingMechanismIsSeen) {
-  // A velocity across the rail of 1e-6 of that along it. Row 1 sees it whole, row 3 sees −½·√3 … of it; the
-  // terms of the rows are some speeds, so that the residual is a part of 1e-6, and it is so in every unit.
+  // A velocity across the rail of 1e-6 of that along it. Row 1 sees it whole, row 3 sees −½·√3 … of
+  // it; the terms of the rows are some speeds, so that the residual is a part of 1e-6, and it is so
+  // in every unit.
   for (const double speed : {1.0, 1e-6, 123.4}) {
     const StepProblem p = coasting_on_a_rail(speed);
     const Vector x = p.a / 3 + 1e-6 * speed * Vec3(1, -1, 0);
@@ -184,7 +188,8 @@ TEST(Certificate, ARealErrorOfACoastingMechanismIsSeen) {
 }
 
 TEST(Certificate, SmallMotionsAcrossTheJointsAreStillMeasured) {
-  // q is 1e-9 of the speed: a million times rounding, so it is the scale, and an x that leaves it is wrong.
+  // q is 1e-9 of the speed: a million times rounding, so it is the scale, and an x that leaves it
+  // is wrong.
   StepProblem p = coasting_on_a_rail(1);
   const Vector along = p.a / 3;
   p.a += 3e-9 * Vec3(1, -1, 0);
@@ -194,8 +199,8 @@ TEST(Certificate, SmallMotionsAcrossTheJointsAreStillMeasured) {
 }
 
 TEST(Certificate, LargeForcesThatCancelAreRoundingOfTheBalance) {
-  // Two masses of 1 kg on a stiff spring, h²k = 1e12: moving together nothing is stretched, but H x is a
-  // difference of terms of 1e12.
+  // Two masses of 1 kg on a stiff spring, h²k = 1e12: moving together nothing is stretched, but H x
+  // is a difference of terms of 1e12.
   StepProblem p = sliding_mass({.mass = 1, .mu = 0, .velocity = 0, .gap = 1});
   SparseMatrix H(3, 3);
   H.insert(0, 0) = 1 + 1e12;

@@ -1,5 +1,5 @@
-// Mechanisms that coast: nothing pulls, so that what a step has to change is rounding. Every step of
-// theirs is as right as doubles can be, and its certificate must say so.
+// Mechanisms that coast: nothing pulls, so that what a step has to change is rounding. Every step
+// of theirs is as right as doubles can be, and its certificate must say so.
 #include <gtest/gtest.h>
 
 #include "urto/scene/scene.h"

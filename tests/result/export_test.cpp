@@ -1,4 +1,5 @@
-// Surfaces, VTK series, glTF and plots. Other people's readers judge the files too: script/viewer test.
+// Surfaces, VTK series, glTF and plots. Other people's readers judge the files too: script/viewer
+// test.
 #include <cmath>
 #include <cstring>
 #include <fstream>

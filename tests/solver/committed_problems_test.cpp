@@ -17,7 +17,8 @@ TEST(CommittedProblems, EachIsReadAndCertifiedByTwoSolversThatAgree) {
     const auto& p = std::get<StepProblem>(file.problem);
     const Solution exact = solve(p, {.tolerance = 1e-8});
     EXPECT_EQ(exact.status, Status::converged) << entry.path() << " " << exact.message;
-    // The motion is unique for the convex law; for the exact one it need not be, and packing.hdf5 has at least two.
+    // The motion is unique for the convex law; for the exact one it need not be, and packing.hdf5
+    // has at least two.
     const Solution a = solve(p, {.tolerance = 1e-8, .friction = Friction::convex});
     const Solution b = solve(p, {.solver = "admm",
                                  .tolerance = 1e-8,
@@ -32,7 +33,8 @@ TEST(CommittedProblems, EachIsReadAndCertifiedByTwoSolversThatAgree) {
   EXPECT_EQ(problems, 9);
 }
 
-// Four contacts of a face slide, but at most three can touch: sweeps would need 10⁶ steps to see who does not.
+// Four contacts of a face slide, but at most three can touch: sweeps would need 10⁶ steps to see
+// who does not.
 TEST(CommittedProblems, OneContactOfAFlatFaceIsLeftOut) {
   const ProblemFile file = read_problem(std::filesystem::path(URTO_DATA_DIR) / "flat_face.hdf5");
   const auto& p = std::get<StepProblem>(file.problem);

@@ -1,4 +1,5 @@
-// The paths of the interior point's linear algebra agree, are taken in their order, and are counted.
+// The paths of the interior point's linear algebra agree, are taken in their order, and are
+// counted.
 #include "urto/solver/interior_point_system.h"
 
 #include <cmath>
@@ -28,7 +29,8 @@ class Random {
   std::uniform_real_distribution<double> distribution_{-1, 1};
 };
 
-/// T = G Gᵀ of every block that is no joint, with G a random matrix times 10^±decades; not symmetric: T = G R with another R.
+/// T = G Gᵀ of every block that is no joint, with G a random matrix times 10^±decades; not
+/// symmetric: T = G R with another R.
 CurvatureBlocks random_curvature(const Delassus& W, double decades, bool symmetric,
                                  Random& random) {
   const SetProduct& K = W.K();
@@ -171,7 +173,8 @@ TEST(InteriorPointSystem, SizeAndStructureChooseThePath) {
   EXPECT_EQ(path_of(coupled), LinearPath::augmented);
 }
 
-// Every joint of a chain twice, [H Jᵀ; J 0] without a shift: half of the rows are null pivots, the others as many negative ones.
+// Every joint of a chain twice, [H Jᵀ; J 0] without a shift: half of the rows are null pivots, the
+// others as many negative ones.
 TEST(InteriorPointSystem, PivotingFindsTheNullPivotsOfDoubledJoints) {
   if (!PivotingFactor::is_available()) GTEST_SKIP() << "built without MUMPS";
   const StepProblem p = doubled(chain({.links = 3}));
@@ -203,8 +206,9 @@ TEST(InteriorPointSystem, PivotingFindsTheNullPivotsOfDoubledJoints) {
   EXPECT_LT(factor.backward_error(), 1e-13);
 }
 
-// Three nearly parallel joints between bodies of 1 and 10¹⁴ kg: condensing squares what little is left, and the shift of joints is larger than it. One such pair is
-// pivoted in full, forty by MUMPS.
+// Three nearly parallel joints between bodies of 1 and 10¹⁴ kg: condensing squares what little is
+// left, and the shift of joints is larger than it. One such pair is pivoted in full, forty by
+// MUMPS.
 TEST(InteriorPointSystem, SafePathIsTakenWhereTheOthersMissTheirResidual) {
   for (const int pairs : {1, 40}) {
     if (pairs > 1 && !PivotingFactor::is_available()) continue;

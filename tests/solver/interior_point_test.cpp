@@ -1,4 +1,5 @@
-// The interior point against an independent method, with every one of its options, on the degenerate cases and where no solution exists.
+// The interior point against an independent method, with every one of its options, on the
+// degenerate cases and where no solution exists.
 #include <cmath>
 #include <random>
 
@@ -23,7 +24,8 @@ class RandomProblem {
  public:
   explicit RandomProblem(unsigned seed) : generator_(seed) {}
 
-  /// Two bodies of six dofs, rows in the sets given; a velocity strictly inside K* exists, so there is a solution.
+  /// Two bodies of six dofs, rows in the sets given; a velocity strictly inside K* exists, so there
+  /// is a solution.
   StepProblem make(const std::vector<ConvexSet>& sets, bool redundant) {
     StepProblem p;
     BlockMatrix H;
@@ -93,7 +95,8 @@ struct Tally {
       both = 0;  ///< problems that the other method solved; and the interior point alone too
 };
 
-// The interior point with its Newton finish and, where it reaches the tolerance so, without: then it has no step in common with the other method.
+// The interior point with its Newton finish and, where it reaches the tolerance so, without: then
+// it has no step in common with the other method.
 void expect_agreement(const StepProblem& p, int seed, const char* other, Tally& tally) {
   SolveOptions options{
       .solver = "ipm", .tolerance = 1e-9, .max_iterations = 100000, .friction = Friction::convex};
@@ -308,7 +311,8 @@ TEST(InteriorPoint, WritesDownWhatItDid) {
   EXPECT_LT(s.interior_point_log.back().dual_residual, 1e-6);
 }
 
-// Recipe 001 §2.7.5, checklist 29: one more for the start and each linear solve that had to be repeated.
+// Recipe 001 §2.7.5, checklist 29: one more for the start and each linear solve that had to be
+// repeated.
 TEST(InteriorPoint, MehrotrasIterationIsOneFactorisationAndTwoSolves) {
   for (const double friction : {0.0, 0.4}) {
     SolveOptions options{.solver = "ipm", .tolerance = 1e-5, .friction = Friction::convex};

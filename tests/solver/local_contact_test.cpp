@@ -15,7 +15,8 @@ struct Contact {
   double mu;
 };
 
-// W_ii of a rigid body touched off centre: M = Jᵀ-rows of a random arm, so that the coupling of normal and tangent is realistic.
+// W_ii of a rigid body touched off centre: M = Jᵀ-rows of a random arm, so that the coupling of
+// normal and tangent is realistic.
 Contact random_contact(std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> unit(0, 1);
@@ -172,7 +173,8 @@ TEST(LocalContact, ProjectionTreatsRollingResistance) {
   EXPECT_NEAR(r[4], -0.05, 1e-12);
 }
 
-// A block with moments: M of two random bodies that touch, in rows of lengths ℓ so that forces and moments differ by ℓ².
+// A block with moments: M of two random bodies that touch, in rows of lengths ℓ so that forces and
+// moments differ by ℓ².
 struct RollingContact {
   ConvexSet set;
   Matrix M;

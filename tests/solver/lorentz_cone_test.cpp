@@ -1,4 +1,5 @@
-// The algebra of the second-order cone: identities that must hold for any pair inside (recipe 001 §2.8, §6).
+// The algebra of the second-order cone: identities that must hold for any pair inside (recipe 001
+// §2.8, §6).
 #include "urto/solver/lorentz_cone.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Problems with rolling and spinning friction: solvers of different kinds agree, and their certificates are those of the law.
+// Problems with rolling and spinning friction: solvers of different kinds agree, and their
+// certificates are those of the law.
 #include <cmath>
 #include <random>
 
@@ -12,7 +13,8 @@ namespace {
 
 using namespace urto::testing;
 
-// The step problem of a small pile of balls that slide, roll and spin, after some steps; cones of every dimension.
+// The step problem of a small pile of balls that slide, roll and spin, after some steps; cones of
+// every dimension.
 StepProblem pile() {
   Model m = empty_model({0.5, 0, -9.81});
   m.materials = {{.name = "floor", .friction = 0.4, .rolling_friction = 3e-3},

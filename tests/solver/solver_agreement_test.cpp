@@ -92,7 +92,8 @@ INSTANTIATE_TEST_SUITE_P(Problems, SolverAgreement,
                          problem_name);
 
 TEST(PackingAgreement, SolversThatConvergeAgreeWhereTheResidualHidesTheError) {
-  // Small packings with friction: at a residual of half the tolerance the velocity was off by up to 64 tolerances. The bound is issue 2's.
+  // Small packings with friction: at a residual of half the tolerance the velocity was off by up to
+  // 64 tolerances. The bound is issue 2's.
   const StepProblem packings[] = {
       sphere_packing({.contacts = 6, .mu = 0.5, .seed = 2}),
       sphere_packing({.contacts = 20, .mu = 0.8, .seed = 3}),
@@ -132,7 +133,8 @@ TEST(PackingAgreement, SolversThatConvergeAgreeWhereTheResidualHidesTheError) {
 }
 
 TEST(PackingAgreement, ALimitBeforeTheVelocitySettlesIsNotConvergence) {
-  // Gauss–Seidel creeps here: the residual is met after some hundred sweeps, the velocity is far from its limit.
+  // Gauss–Seidel creeps here: the residual is met after some hundred sweeps, the velocity is far
+  // from its limit.
   const StepProblem p = sphere_packing({.contacts = 60, .mu = 0.3, .seed = 1});
   const Solution s = solve(
       p,

@@ -192,7 +192,8 @@ TEST(SolverInterface, StopsAtTheTimeLimitAndSaysSo) {
 }
 
 TEST(SolverInterface, TheClockStopsNewtonInsideAProximalStep) {
-  // A proximal step of this packing takes some ten factorisations: whoever looks at the clock between such steps only is seconds late.
+  // A proximal step of this packing takes some ten factorisations: whoever looks at the clock
+  // between such steps only is seconds late.
   const StepProblem p = sphere_packing({.contacts = 3000});
   for (const char* name : {"prox", "auto"}) {
     const Solution s = solve(p, {.solver = name, .tolerance = 1e-10, .time_limit = 0.2});

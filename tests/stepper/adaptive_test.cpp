@@ -1,5 +1,6 @@
-// What the simulation loop does with the last bit of time, and adaptive steps with events. That extrapolated steps are of second
-// order is measured on mechanisms with known solutions: papers/iftomm_test.cpp.
+// What the simulation loop does with the last bit of time, and adaptive steps with events. That
+// extrapolated steps are of second order is measured on mechanisms with known solutions:
+// papers/iftomm_test.cpp.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -41,7 +42,8 @@ TEST(AdaptiveSteps, ABallWithoutRestitutionStaysOnTheGround) {
   }
 }
 
-// A duration that is not a number of steps leaves a crumb of time. Removing the joint error of a whole step in it took 400 kJ.
+// A duration that is not a number of steps leaves a crumb of time. Removing the joint error of a
+// whole step in it took 400 kJ.
 TEST(FixedSteps, ACrumbOfTimeAtTheEndIsNoBlow) {
   const Model m = rod_chain(2);
   for (const bool adaptive : {false, true}) {

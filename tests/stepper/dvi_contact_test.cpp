@@ -1,4 +1,5 @@
-// Contact, friction and impact through the DVI stepper, against closed forms (shared references: recipe 000 §3 T3–T5, benchmarks README).
+// Contact, friction and impact through the DVI stepper, against closed forms (shared references:
+// recipe 000 §3 T3–T5, benchmarks README).
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -43,7 +44,8 @@ TEST(DviContact, SlidingBoxStopsAtItsBrakingDistance) {
 }
 
 TEST(DviContact, ConvexFrictionLiftsASlidingMassToTheGapLaw) {
-  // Recipe 000 T3: point mass 1 kg, μ = 0.3, u₀ = 2, h = 0.01: first step u_t = 1.80786, u_n = 0.54236; then Φ = hμu_t.
+  // Recipe 000 T3: point mass 1 kg, μ = 0.3, u₀ = 2, h = 0.01: first step u_t = 1.80786, u_n =
+  // 0.54236; then Φ = hμu_t.
   Model m = empty_model();
   m.materials[0].friction = 0.3;
   add_floor(m);
@@ -94,7 +96,8 @@ TEST(DviContact, ExactFrictionKeepsTheSlidingMassDown) {
 }
 
 TEST(DviContact, RecoverySpeedBoundsPopping) {
-  // Recipe 000 T4: Φ₀ = −0.01, h = 0.001: unclamped the mass leaves at 10 m/s, clamped at 0.01 m/s, with 0 never.
+  // Recipe 000 T4: Φ₀ = −0.01, h = 0.001: unclamped the mass leaves at 10 m/s, clamped at 0.01 m/s,
+  // with 0 never.
   for (const double eta : {std::numeric_limits<double>::infinity(), 0.01, 0.0}) {
     Model m = empty_model();
     add_floor(m);
@@ -174,7 +177,8 @@ TEST(DviContact, HeavyOnLightStackCarriesItsWeight) {
 }
 
 TEST(DviContact, BouncingBallRestsAtItsAccumulationTime) {
-  // t∞ = √(2h₀/g)(1+e)/(1−e) from rest at gap h₀ (benchmarks README); first order: within a few steps a bounce.
+  // t∞ = √(2h₀/g)(1+e)/(1−e) from rest at gap h₀ (benchmarks README); first order: within a few
+  // steps a bounce.
   Model m = empty_model();
   m.materials[0] = {.name = "rubber", .friction = 0, .restitution = 0.5};
   add_floor(m);
@@ -252,13 +256,15 @@ TEST(DviContact, EnergyAuditClosesOnATumblingPile) {
   EXPECT_EQ(run.checkpoint().missed, 0);
   EXPECT_GT(run.energy().impact, 1);
   EXPECT_GT(run.energy().friction, 0.1);
-  // Gravity works on q⁺ − q = h v⁺ but is accounted with the mean of v and v⁺: ½ m g h Δv a step, which telescopes.
+  // Gravity works on q⁺ − q = h v⁺ but is accounted with the mean of v and v⁺: ½ m g h Δv a step,
+  // which telescopes.
   EXPECT_LT(std::abs(run.energy().numerical()), 1e-4 * run.energy().start);
 }
 
 TEST(DviContact, PatternsAreAnalysedOnceWhileTheSameBodiesTouch) {
-  // Design §6. Cubes on top of each other that slide to and fro come to rest at different times, so that every step has something new to solve with
-  // the same contacts. Twelve bodies are too many for the interior point's dense path.
+  // Design §6. Cubes on top of each other that slide to and fro come to rest at different times, so
+  // that every step has something new to solve with the same contacts. Twelve bodies are too many
+  // for the interior point's dense path.
   Model m = empty_model();
   m.materials[0].friction = 0.5;
   add_floor(m);

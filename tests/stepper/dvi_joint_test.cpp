@@ -1,4 +1,5 @@
-// Mechanisms through the DVI stepper: closed forms, drift, motors, limits, springs (recipe 000 §2.7, §3 T2, §2.7.6).
+// Mechanisms through the DVI stepper: closed forms, drift, motors, limits, springs (recipe 000
+// §2.7, §3 T2, §2.7.6).
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -55,7 +56,8 @@ TEST(DviJoint, ExtrapolatedAdaptiveStepsAreOfSecondOrder) {
     Simulation run(m, o);
     run_to_end(run);
     const double found = std::hypot(run.state().q[0] + 0.986291751, run.state().q[1] + 0.165010853);
-    // The local error estimate is O(h²), so h falls by 10 for 100 in tolerance, and an error of second order by 100.
+    // The local error estimate is O(h²), so h falls by 10 for 100 in tolerance, and an error of
+    // second order by 100.
     if (last > 0) {
       EXPECT_LT(found, last / 50);
     }
@@ -99,8 +101,8 @@ TEST(DviJoint, FreeAsymmetricBodyTumblesWithItsEnergy) {
 }
 
 TEST(DviJoint, SpinningTopPrecessesSteadily) {
-  // A gyroscope on a ball joint with its axis horizontal and the exact rate of steady precession: spin ω_s about its axis,
-  // Ω = m g l / (I_a ω_s) holds exactly at 90° of tilt.
+  // A gyroscope on a ball joint with its axis horizontal and the exact rate of steady precession:
+  // spin ω_s about its axis, Ω = m g l / (I_a ω_s) holds exactly at 90° of tilt.
   const double mass = 1, l = 0.2, Ia = 0.01, It = 0.02, spin = 100;
   const double rate = mass * 9.81 * l / (Ia * spin);
   double last = 0;
@@ -126,7 +128,8 @@ TEST(DviJoint, SpinningTopPrecessesSteadily) {
 }
 
 TEST(DviJoint, SliderCrankFollowsItsClosedFormTo1e9) {
-  // Crank r = 0.1, rod l = 0.3, offset e = 0.02, driven at ω = 20 rad/s: x = r cos φ + √(l² − (r sin φ − e)²).
+  // Crank r = 0.1, rod l = 0.3, offset e = 0.02, driven at ω = 20 rad/s: x = r cos φ + √(l² − (r
+  // sin φ − e)²).
   const double r = 0.1, l = 0.3, e = 0.02, omega = 20;
   Model m = empty_model({0, -9.81, 0});
   const double phi0 = 0.3;
@@ -150,7 +153,8 @@ TEST(DviJoint, SliderCrankFollowsItsClosedFormTo1e9) {
   o.stepper.project_joints = true;
   Simulation run(m, o);
   const StartReport& start = run.start();
-  // A planar loop in space: 18 velocities, 20 + 1 rows, three of them redundant, nothing left to move.
+  // A planar loop in space: 18 velocities, 20 + 1 rows, three of them redundant, nothing left to
+  // move.
   EXPECT_EQ(start.mobility(), 0);
   while (run.advance()) {
     const double phi = phi0 + omega * run.state().t;
@@ -162,7 +166,8 @@ TEST(DviJoint, SliderCrankFollowsItsClosedFormTo1e9) {
 }
 
 TEST(DviJoint, FourBarReactionsEqualAnIndependentStatics) {
-  // At rest, held by a motor: the crank torque and the ground reactions from plane statics (virtual work and equilibrium), computed here.
+  // At rest, held by a motor: the crank torque and the ground reactions from plane statics (virtual
+  // work and equilibrium), computed here.
   const Vec3 A(0, 0, 0), B(0.2, 0.4, 0), C(0.9, 0.6, 0), D(0.8, 0, 0);
   const double mass[3] = {1.0, 2.0, 1.5};
   const Vec3 ends[3][2] = {{A, B}, {B, C}, {C, D}};
@@ -186,11 +191,13 @@ TEST(DviJoint, FourBarReactionsEqualAnIndependentStatics) {
   o.solver.tolerance = 1e-12;
   Simulation run(m, o);
   run_to_end(run);
-  // Plane statics: unknown forces on bar k at its first end (Ax, Ay, Bx, By, Cx, Cy), D by the last bar, torque T on bar 0.
+  // Plane statics: unknown forces on bar k at its first end (Ax, Ay, Bx, By, Cx, Cy), D by the last
+  // bar, torque T on bar 0.
   Eigen::Matrix<double, 9, 9> S = Eigen::Matrix<double, 9, 9>::Zero();
   Eigen::Matrix<double, 9, 1> rhs = Eigen::Matrix<double, 9, 1>::Zero();
   for (int k = 0; k < 3; ++k) {
-    // Forces in at end 0: unknowns 2k, 2k+1; out at end 1: minus unknowns of the next joint (D is unknown 6, 7 on bar 2 with plus).
+    // Forces in at end 0: unknowns 2k, 2k+1; out at end 1: minus unknowns of the next joint (D is
+    // unknown 6, 7 on bar 2 with plus).
     const Vec3 c = 0.5 * (ends[k][0] + ends[k][1]);
     const Vec3 p0 = ends[k][0] - c, p1 = ends[k][1] - c;
     const double sign = k == 2 ? 1 : -1;
@@ -257,7 +264,8 @@ TEST(DviJoint, MechanismAtRestHangsOnItsReactions) {
 }
 
 TEST(DviJoint, StiffDamperIsAccountedWithItsOwnImpulse) {
-  // Everything a damper takes, however stiff: the mass comes to rest and its kinetic energy is the damping.
+  // Everything a damper takes, however stiff: the mass comes to rest and its kinetic energy is the
+  // damping.
   for (const double c : {1.0, 1e3, 1e6}) {
     Model m = empty_model(Vec3::Zero());
     const int mass = add_rigid(m, "mass", Vec3::Zero(), 2, Mat3::Identity());
@@ -354,7 +362,8 @@ TEST(DviJoint, ScrewAdvancesByItsPitch) {
 }
 
 TEST(DviJoint, DampingEntersOnceInTheLinearlyImplicitStep) {
-  // Recipe 000 §2.7.6: mass–damper c/m = 2, T = 1: exact e⁻² = 0.1353; variant C gives 0.1356 at h = 1e-3, variant A 0.0183.
+  // Recipe 000 §2.7.6: mass–damper c/m = 2, T = 1: exact e⁻² = 0.1353; variant C gives 0.1356 at h
+  // = 1e-3, variant A 0.0183.
   Model m = empty_model(Vec3::Zero());
   const int mass = add_rigid(m, "mass", {1, 0, 0}, 1, Mat3::Identity());
   m.bodies[mass].velocity = {1, 0, 0};

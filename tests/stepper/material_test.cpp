@@ -1,4 +1,5 @@
-// Compliance and cohesion of contacts through the DVI stepper, as statements of physics; and materials at random.
+// Compliance and cohesion of contacts through the DVI stepper, as statements of physics; and
+// materials at random.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -73,8 +74,9 @@ TEST(SoftContact, SwingsAtItsNaturalFrequency) {
 }
 
 TEST(SoftContact, ReboundsWithTheRestitutionOfItsDamper) {
-  // A linear spring and damper between impact and the end of compression rebounds with e = exp(−ζπ/√(1−ζ²)) to first order in what gravity does
-  // and in the tail where the damper would pull (ζ small).
+  // A linear spring and damper between impact and the end of compression rebounds with e =
+  // exp(−ζπ/√(1−ζ²)) to first order in what gravity does and in the tail where the damper would
+  // pull (ζ small).
   const double k = 1e6, mass = 2, zeta = 0.05, c = 2 * zeta * std::sqrt(k * mass), fall = 0.2;
   const Model m = soft_ball(k, c, fall, mass);
   Simulation run(m, options(1e-5, 0.4));
@@ -125,7 +127,8 @@ TEST(SoftContact, DoesNotBrakeBeforeItTouches) {
 }
 
 TEST(SoftContact, MakesTheForcesOfFourLegsUnique) {
-  // The load above a corner region: the rigid box has many answers, on springs the forces are linear in x and y.
+  // The load above a corner region: the rigid box has many answers, on springs the forces are
+  // linear in x and y.
   Model m = empty_model();
   m.materials[0] = {.friction = 0.3, .stiffness = 2e7, .damping = 4e4};
   add_floor(m);
@@ -205,7 +208,8 @@ TEST(Cohesion, LetsItFallIfItIsWeaker) {
 }
 
 TEST(Cohesion, TearsAtItsForce) {
-  // A ball on the floor is pulled up by a force that grows by 10 N/s: it leaves when that is mg + c.
+  // A ball on the floor is pulled up by a force that grows by 10 N/s: it leaves when that is mg +
+  // c.
   Model m = empty_model();
   m.materials[0] = {.friction = 0.3, .cohesion = 4};
   add_floor(m);
@@ -263,7 +267,8 @@ TEST(Cohesion, AddsToTheFrictionOfAnIncline) {
 }
 
 TEST(Cohesion, HoldsGranulesOnAnIncline) {
-  // A row of balls that touch, glued to the incline and to each other: with rolling friction they stay, without cohesion on a slope of 60° they do not.
+  // A row of balls that touch, glued to the incline and to each other: with rolling friction they
+  // stay, without cohesion on a slope of 60° they do not.
   const double alpha = M_PI / 3;
   for (const double cohesion : {0.0, 60.0}) {
     Model m = empty_model({g * std::sin(alpha), 0, -g * std::cos(alpha)});
@@ -354,7 +359,8 @@ TEST(Materials, RandomOnesNeverMakeEnergy) {
     missed += run.checkpoint().missed;
     worst = std::max(worst, run.checkpoint().worst_residual);
   }
-  // Locked wedges under exact friction need not have a solution to the last digit (no solver finds one): a few steps in 24 000 say so.
+  // Locked wedges under exact friction need not have a solution to the last digit (no solver finds
+  // one): a few steps in 24 000 say so.
   EXPECT_LE(missed, 10);
   EXPECT_LT(worst, 1e-7);
 }

@@ -1,4 +1,5 @@
-// Friction with memory where contacts are springs: closed forms of sticking, sliding and hysteresis.
+// Friction with memory where contacts are springs: closed forms of sticking, sliding and
+// hysteresis.
 #include <cmath>
 #include <numbers>
 
@@ -39,7 +40,8 @@ SimulationOptions spring_options(const std::string& stepper, double step, double
   return o;
 }
 
-/// A flat box, four corners on the floor at the depth that carries it; gravity leans by the angle instead of the floor.
+/// A flat box, four corners on the floor at the depth that carries it; gravity leans by the angle
+/// instead of the floor.
 Model box_on_incline(double angle, double friction) {
   Model m = testing::empty_model(gravity * Vec3(std::sin(angle), 0, -std::cos(angle)));
   m.materials[0].friction = friction;
@@ -122,7 +124,8 @@ Model ball_on_moving_floor(double friction, const Motion& motion) {
   return m;
 }
 
-// From one turning point to the other the spring is drawn by 2 μN/k_t and then slips at μN: the loop has the area 4 μN (X − μN/k_t).
+// From one turning point to the other the spring is drawn by 2 μN/k_t and then slips at μN: the
+// loop has the area 4 μN (X − μN/k_t).
 TEST(PenaltyFriction, DraggedToAndFroItsLoopHasTheKnownArea) {
   constexpr double way = 2e-3, mu = 0.5;
   const double bound = mu * weight;
@@ -149,7 +152,8 @@ TEST(PenaltyFriction, DraggedToAndFroItsLoopHasTheKnownArea) {
   }
 }
 
-// Stuck to a turntable a box goes round with it: its springs turn along and pull it inwards, 4 k_t x = m ω² (r + x).
+// Stuck to a turntable a box goes round with it: its springs turn along and pull it inwards, 4 k_t
+// x = m ω² (r + x).
 TEST(PenaltyFriction, SpringsTurnWithTheirBodies) {
   constexpr double rate = 2, radius = 0.4;
   Model m = testing::empty_model();
@@ -179,7 +183,8 @@ TEST(PenaltyFriction, SpringsTurnWithTheirBodies) {
   EXPECT_NEAR(at.cross(outwards).z(), 0, 2e-2 * stretch);
 }
 
-// The force is a function of the state alone, whatever was tried in between; a contact that ends forgets.
+// The force is a function of the state alone, whatever was tried in between; a contact that ends
+// forgets.
 TEST(PenaltyFriction, StepsThatAreGivenUpLeaveNoTrace) {
   const Model m = box_on_incline(0.3, 0.5);
   RigidSystem rigid(m);
@@ -234,7 +239,8 @@ TEST(PenaltyFriction, StaticsFindsWhereTheSpringsHold) {
   EXPECT_NEAR(sole(m, s).x() / expected, 1, 1e-6);
 }
 
-// A ball that slides at first rolls in the end, m v + I ω/ρ kept with the lever ρ to the middle of the overlap. Its points part by r(θ − sin θ) in a step of angle θ = 0.014, and so much it creeps.
+// A ball that slides at first rolls in the end, m v + I ω/ρ kept with the lever ρ to the middle of
+// the overlap. Its points part by r(θ − sin θ) in a step of angle θ = 0.014, and so much it creeps.
 TEST(PenaltyFriction, ASlidingBallEndsUpRolling) {
   Model m = testing::empty_model();
   m.materials[0].friction = 0.3;

@@ -1,4 +1,5 @@
-// Contacts by penalty in smooth steppers against closed forms and against hard contact on the same scene.
+// Contacts by penalty in smooth steppers against closed forms and against hard contact on the same
+// scene.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -65,7 +66,8 @@ TEST(Penalty, ABallRestsAtHertzsDepth) {
               1e-7);
 }
 
-// δ_max = (5 m v²/(4k))^(2/5) and the impact lasts 2.9432 δ_max/v (Hertz; Johnson, Contact Mechanics, §11.4).
+// δ_max = (5 m v²/(4k))^(2/5) and the impact lasts 2.9432 δ_max/v (Hertz; Johnson, Contact
+// Mechanics, §11.4).
 TEST(Penalty, AnElasticImpactHasHertzsDurationAndGivesTheSpeedBack) {
   Model m = testing::empty_model(Vec3::Zero());
   testing::add_ball(m, "ball", {0, 0, 0.1}, 0.1, 2);
@@ -90,7 +92,8 @@ TEST(Penalty, AnElasticImpactHasHertzsDurationAndGivesTheSpeedBack) {
   EXPECT_NEAR(run.energy().numerical(), 0, 1e-4);
 }
 
-// The same scene with hard contact and with springs: a sliding ball slows down, then rolls at 5/7 of its speed.
+// The same scene with hard contact and with springs: a sliding ball slows down, then rolls at 5/7
+// of its speed.
 TEST(Penalty, ASlidingBallRollsAsItDoesWithHardContact) {
   Model m = ball_above_floor(0.1, 0.3);
   m.bodies[1].velocity = {2, 0, 0};

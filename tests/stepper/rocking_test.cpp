@@ -1,4 +1,5 @@
-// Housner's rocking block: as a formula between impacts, with hard contact through them, and as a box on the floor of the full model.
+// Housner's rocking block: as a formula between impacts, with hard contact through them, and as a
+// box on the floor of the full model.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -28,7 +29,8 @@ State tilted(double tilt) {
   return s;
 }
 
-/// Time of a state's fall to φ = 0: a quarter of the period, by ∫ dφ/φ̇ with the energy for φ̇. φ = φ₀ − (φ₀)s² takes the root out of the start.
+/// Time of a state's fall to φ = 0: a quarter of the period, by ∫ dφ/φ̇ with the energy for φ̇. φ =
+/// φ₀ − (φ₀)s² takes the root out of the start.
 double quarter_period(const RockingBlock& block, double tilt) {
   constexpr int parts = 20000;
   double sum = 0;

@@ -46,7 +46,8 @@ TEST(RollingFriction, HoldsABallOnASlopeWhoseTangentIsBelowItsLengthOverTheRadiu
 }
 
 TEST(RollingFriction, SlowsABallOnASteeperSlopeByItsMoment) {
-  // a = (5/7) g (sin α − ρ/R cos α): the moment ρN acts against the turning about the contact point.
+  // a = (5/7) g (sin α − ρ/R cos α): the moment ρN acts against the turning about the contact
+  // point.
   for (const double ratio : {0.0, 0.5, 0.9}) {
     const double alpha = 0.1;
     const double rho = ratio * R * std::tan(alpha);
@@ -159,8 +160,9 @@ TEST(RollingFriction, WithoutSlidingFrictionActsOnTheTurningOnly) {
 }
 
 TEST(RollingFriction, BetweenTwoBallsActsOnTheirRelativeTurning) {
-  // Two equal balls in free space pressed together, turning like gear wheels (no relative spin of their surfaces along the line, but rolling on each
-  // other): the moments are opposite and equal, and angular momentum stays.
+  // Two equal balls in free space pressed together, turning like gear wheels (no relative spin of
+  // their surfaces along the line, but rolling on each other): the moments are opposite and equal,
+  // and angular momentum stays.
   Model m = empty_model(Vec3::Zero());
   m.materials[0] = {.friction = 0, .rolling_friction = 5e-3, .spinning_friction = 5e-3};
   const int a = add_ball(m, "a", {-R, 0, 0}, R, 1);

@@ -44,7 +44,8 @@ inline void add_floor(Model& m, const Pose& pose = {}) {
       {.kind = ShapeKind::half_space, .size = Vec3::Zero(), .pose = pose, .body = 0});
 }
 
-/// A joint at a world point with its axis (z of both frames) along a world direction; bodies as they start.
+/// A joint at a world point with its axis (z of both frames) along a world direction; bodies as
+/// they start.
 inline int join(Model& m, std::string name, JointKind kind, int a, int b, const Vec3& point,
                 const Vec3& axis = Vec3::UnitZ()) {
   const Mat3 frame = contact_frame(axis.normalized());

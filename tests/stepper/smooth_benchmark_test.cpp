@@ -1,4 +1,5 @@
-// Mechanisms with references of their own: double pendulum, heavy top, governor, four-bar windows, slider-crank, very stiff springs.
+// Mechanisms with references of their own: double pendulum, heavy top, governor, four-bar windows,
+// slider-crank, very stiff springs.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -132,7 +133,8 @@ TEST(SmoothBenchmark, StiffGovernorFollowsItsMinimalForm) {
   EXPECT_LT(worst, 1e-4);
 }
 
-// Twice a turn all rods lie on one line and the rows lose rank: ten windows pass there, and keep their energy.
+// Twice a turn all rods lie on one line and the rows lose rank: ten windows pass there, and keep
+// their energy.
 TEST(SmoothBenchmark, FourBarWindowsPassTheirSingularPositions) {
   const Scene scene = iftomm_scene(
       "a02-four-bar", {"simulation.stepper=generalised-alpha", "simulation.adaptive=false",
@@ -163,7 +165,8 @@ TEST(SmoothBenchmark, FourBarWindowsPassTheirSingularPositions) {
   EXPECT_LT(energy, 0.1);
 }
 
-/// A crank of 0.1 m turned at a constant speed, a rod of 0.3 m and a slider, in the x–y plane without gravity.
+/// A crank of 0.1 m turned at a constant speed, a rod of 0.3 m and a slider, in the x–y plane
+/// without gravity.
 struct SliderCrank {
   static constexpr double r = 0.1, l = 0.3, speed = 400;
   static constexpr double crank_inertia = 0.01, rod_mass = 0.4, rod_inertia = 0.004, slider = 0.7;
@@ -247,7 +250,8 @@ TEST(SmoothBenchmark, SliderCrankAtSpeedHasThePlaceAndTheTorqueOfItsClosedForm) 
   EXPECT_LT(torque_error[1], 0.2);
 }
 
-// A pendulum whose rod is a spring of 10¹² N/m: 10⁶ rad/s beside 3 rad/s, at a hundredth of a second.
+// A pendulum whose rod is a spring of 10¹² N/m: 10⁶ rad/s beside 3 rad/s, at a hundredth of a
+// second.
 TEST(SmoothBenchmark, SpringsOfTenToTheTwelveRunAtStepsOfTheSlowMotion) {
   for (const char* name : {"implicit-euler", "linear-implicit-euler", "hht", "generalised-alpha"}) {
     PointSystem system;

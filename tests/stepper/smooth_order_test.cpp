@@ -1,4 +1,5 @@
-// Orders of convergence of every smooth stepper on a nonlinear spatial problem with joints, and on free rotation.
+// Orders of convergence of every smooth stepper on a nonlinear spatial problem with joints, and on
+// free rotation.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -16,7 +17,8 @@ using testing::run_smooth;
 using testing::smooth_options;
 using testing::SmoothRun;
 
-/// An asymmetric body on a ball joint, a second one hinged to it about a skew axis, and a spring with a damper from there to the ground.
+/// An asymmetric body on a ball joint, a second one hinged to it about a skew axis, and a spring
+/// with a damper from there to the ground.
 struct SpatialPendulum {
   Model model = testing::empty_model();
   State start;
@@ -90,8 +92,8 @@ TEST_P(SmoothOrder, OfPositionsVelocitiesAndMultipliers) {
   EXPECT_NEAR(order(e[1].lambda, e[2].lambda), study.multiplier_order, 0.2) << note;
 }
 
-// The trapezoidal rule's multipliers do not converge with positions alone held: every step turns the error of J v around, the ripple of λ keeps its size. Held
-// velocities end it.
+// The trapezoidal rule's multipliers do not converge with positions alone held: every step turns
+// the error of J v around, the ripple of λ keeps its size. Held velocities end it.
 INSTANTIATE_TEST_SUITE_P(
     Steppers, SmoothOrder,
     ::testing::Values(Study{"explicit-euler", 1, 1}, Study{"semi-implicit-euler", 1, 1},
@@ -110,7 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
              (study.param.gamma > 0.5 ? "Damped" : "");
     });
 
-// The ripple of the trapezoidal rule alternates: (λ₋ + 2λ + λ₊)/4 over three steps has the second order that λ itself lacks where positions alone are held.
+// The ripple of the trapezoidal rule alternates: (λ₋ + 2λ + λ₊)/4 over three steps has the second
+// order that λ itself lacks where positions alone are held.
 TEST(SmoothMultipliers, TheMeanOfThreeTrapezoidalOnesIsOfSecondOrder) {
   const SpatialPendulum p;
   RigidSystem system(p.model);
@@ -133,8 +136,8 @@ TEST(SmoothMultipliers, TheMeanOfThreeTrapezoidalOnesIsOfSecondOrder) {
   }
 }
 
-// The torque-free body of recipe 000 §2.2, ω₀ = (1, 0.8, 1.2), T = 2, with an inertia that a body can have: (1, 2, 3.5) of the recipe violates the
-// triangle inequality.
+// The torque-free body of recipe 000 §2.2, ω₀ = (1, 0.8, 1.2), T = 2, with an inertia that a body
+// can have: (1, 2, 3.5) of the recipe violates the triangle inequality.
 TEST(SmoothRotation, MuntheKaasKeepsOrderFourAndOneExponentialFallsToTwo) {
   Model m = testing::empty_model(Vec3::Zero());
   testing::add_rigid(m, "body", Vec3::Zero(), 1, Vec3(1.5, 2, 3).asDiagonal());

@@ -48,7 +48,8 @@ double measured_radius(const SimulationOptions& options, double frequency) {
   return radius_of(A);
 }
 
-/// The same recursion written out with pencil and paper: (1 − α_m)a⁺ + α_m a + ω²[(1 − α_f)q⁺ + α_f q] = 0 and Newmark's formulas.
+/// The same recursion written out with pencil and paper: (1 − α_m)a⁺ + α_m a + ω²[(1 − α_f)q⁺ + α_f
+/// q] = 0 and Newmark's formulas.
 double implicit_theory(const ImplicitScheme& s, double frequency) {
   const double w = frequency * frequency;
   Matrix left(3, 3), right(3, 3);

@@ -134,7 +134,8 @@ TEST(SmoothPendulum, MultipliersOfAllSteppersTendToTheSame) {
   }
 }
 
-// Counts of recipe 000 §§2.10, 2.14 at h = 0.02: a full Newton iteration is quadratic, and leaving the geometric term out costs iterations, not accuracy.
+// Counts of recipe 000 §§2.10, 2.14 at h = 0.02: a full Newton iteration is quadratic, and leaving
+// the geometric term out costs iterations, not accuracy.
 TEST(SmoothPendulum, NewtonNeedsThreeOrFourIterations) {
   const auto count = [](const char* name, double alpha, bool geometric) {
     Pendulum p;
@@ -200,7 +201,8 @@ TEST(SmoothPendulum, ExplicitSteppersKeepTheRodByProjectionOrBaumgarte) {
   EXPECT_LT(error(5), 1e-12);
 }
 
-// A mass matrix that depends on the configuration: cart and bob in minimal coordinates against the same two in redundant ones.
+// A mass matrix that depends on the configuration: cart and bob in minimal coordinates against the
+// same two in redundant ones.
 TEST(SmoothPendulum, CartInMinimalAndRedundantCoordinatesMovesTheSame) {
   CartPendulum minimal;
   minimal.cart = 2;

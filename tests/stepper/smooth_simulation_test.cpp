@@ -1,4 +1,5 @@
-// Smooth steppers in a run: names, refusals, checkpoints, adaptive steps, cut steps, energy accounts, soft joints and motors.
+// Smooth steppers in a run: names, refusals, checkpoints, adaptive steps, cut steps, energy
+// accounts, soft joints and motors.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -61,7 +62,8 @@ TEST(SmoothSimulation, EveryStepperRunsByNameAndResumesWithTheSameBits) {
   }
 }
 
-// 20 rods have 220 unknowns, which is the sparse path: pivots of earlier steps would change the bits.
+// 20 rods have 220 unknowns, which is the sparse path: pivots of earlier steps would change the
+// bits.
 TEST(SmoothSimulation, LargeSystemsResumeWithTheSameBits) {
   const Model m = testing::rod_chain(20);
   for (const char* name : {"hht", "linear-implicit-euler"}) {
@@ -137,7 +139,8 @@ TEST(SmoothSimulation, AContactEndsTheRunWithItsNames) {
   EXPECT_NEAR(run.state().t, std::sqrt(2 * 0.9 / 9.81), 1.1e-3);
 }
 
-// Three iterations are too few for a twentieth of a second: the step is halved until they suffice, and the run says how often.
+// Three iterations are too few for a twentieth of a second: the step is halved until they suffice,
+// and the run says how often.
 TEST(SmoothSimulation, StepsInWhichNewtonFailsAreCut) {
   const Model m = testing::rod_chain(2);
   SimulationOptions o = smooth_options("generalised-alpha");
@@ -192,14 +195,16 @@ TEST(SmoothSimulation, AdaptiveStepsKeepTheirErrorAndFollowTheMotion) {
       steps[k] = static_cast<double>(run.checkpoint().steps);
       EXPECT_GT(longest, 1.3 * shortest);
     }
-    // Local errors of third order: a hundredth of the tolerance takes 100^(1/3) times the steps and leaves 100^(−2/3) of the error.
+    // Local errors of third order: a hundredth of the tolerance takes 100^(1/3) times the steps and
+    // leaves 100^(−2/3) of the error.
     EXPECT_NEAR(steps[2] / steps[1], std::pow(100, 1.0 / 3), 0.7) << name;
     EXPECT_NEAR(std::log(e[1] / e[2]) / std::log(steps[2] / steps[1]), 2, 0.3) << name;
     EXPECT_LT(e[2], 1e-4) << name;
   }
 }
 
-/// A mass on a slide with a spring and damper, driven at its base by a motor through a coupling of two slides.
+/// A mass on a slide with a spring and damper, driven at its base by a motor through a coupling of
+/// two slides.
 TEST(SmoothSimulation, EnergyIsAccountedToSecondOrder) {
   Model m = testing::empty_model();
   const int cart = testing::add_rigid(m, "cart", {0, 0, 0}, 2, Mat3::Identity());

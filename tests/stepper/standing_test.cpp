@@ -134,7 +134,8 @@ TEST(Standing, AHouseOfSevenCards) {
 }
 
 TEST(Standing, AnArchOfTwentyStones) {
-  // A half circle needs a thickness of 0.107 of its mean radius (Heyman, The Stone Skeleton); this has 0.3.
+  // A half circle needs a thickness of 0.107 of its mean radius (Heyman, The Stone Skeleton); this
+  // has 0.3.
   constexpr double inner = 0.85, outer = 1.15, width = 0.3;
   constexpr int stones = 20;
   Model m = empty_model();
@@ -294,7 +295,8 @@ TEST(Rolling, AMeshedFloorHasNoBumps) {
   EXPECT_NEAR(end.q[2], 0.1, 1e-6);
 }
 
-/// Where a ball of 5 mm shot at 100 m/s ends up after 0.1 s, with steps of 10 ms and a wall of 1 cm at x = 2.
+/// Where a ball of 5 mm shot at 100 m/s ends up after 0.1 s, with steps of 10 ms and a wall of 1 cm
+/// at x = 2.
 Vec3 shoot(const Vec3& from, const Vec3& velocity, bool continuous, double* spin = nullptr) {
   Model m = empty_model(Vec3::Zero());
   m.shapes.push_back(
@@ -320,7 +322,8 @@ TEST(FastBodies, ABulletDoesNotPassAThinWall) {
 }
 
 TEST(FastBodies, ContinuousDetectionLeavesAMissAlone) {
-  // Past the edge of the wall at 1 cm: the nearest points lie aslant on the way, and would brake a bullet that only looks at those.
+  // Past the edge of the wall at 1 cm: the nearest points lie aslant on the way, and would brake a
+  // bullet that only looks at those.
   const Vec3 end = shoot({1.9, 0.515, 0}, {100, 0, 0}, true);
   EXPECT_NEAR(end[0], 1.9 + 10, 1e-9);
   EXPECT_NEAR(end[1], 0.515, 1e-12);

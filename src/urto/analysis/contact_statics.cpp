@@ -59,7 +59,8 @@ class Relaxation {
   StaticsReport report_;
 };
 
-// How well λ of the step balances the state it began from. From rest the step's a is h times the force, the pull of sticky contacts in it.
+// How well λ of the step balances the state it began from. From rest the step's a is h times the
+// force, the pull of sticky contacts in it.
 void Relaxation::measure(double h) {
   const StepProblem& p = *stepper_.problem();
   lambda_ = stepper_.impulses() / h;

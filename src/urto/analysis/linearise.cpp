@@ -83,7 +83,8 @@ Matrix allowed_motions(const SparseMatrix& M, const SparseMatrix& J) {
   const Eigen::LLT<Matrix> llt{Matrix(M)};
   Matrix N = Matrix::Identity(M.rows(), M.rows());
   int rank = 0;
-  // Eigen's triangular solves form the address of the first coefficient, which an empty matrix has not.
+  // Eigen's triangular solves form the address of the first coefficient, which an empty matrix has
+  // not.
   if (J.rows() > 0) {
     Matrix rows = Matrix(J).transpose();
     llt.matrixL().solveInPlace(rows);

@@ -1,5 +1,6 @@
-// A system about a state at rest: M ẍ + D ẋ + K x = Jᵀμ + u, J x = 0, with x increments of the configuration, K = −∂(f + Jᵀλ)/∂q including the joints'
-// geometric term. Soft joints are springs in K and D. From it static equilibria (statics.h), modes (modes.h) and a state space.
+// A system about a state at rest: M ẍ + D ẋ + K x = Jᵀμ + u, J x = 0, with x increments of the
+// configuration, K = −∂(f + Jᵀλ)/∂q including the joints' geometric term. Soft joints are springs
+// in K and D. From it static equilibria (statics.h), modes (modes.h) and a state space.
 #pragma once
 
 #include "urto/mechanics/system.h"
@@ -15,14 +16,15 @@ struct Linearisation {
   double unbalanced = 0;  ///< largest acceleration there: zero at an equilibrium
 };
 
-/// Velocities are taken as zero. Reactions are those that hold the system at the state. Throws InputError where a contact, limit or
-/// dry friction acts.
+/// Velocities are taken as zero. Reactions are those that hold the system at the state. Throws
+/// InputError where a contact, limit or dry friction acts.
 Linearisation linearise(const System& system, const State& state);
 
 /// Motions that the rigid rows allow: columns N with J N = 0 and NᵀM N = 1 (dense).
 Matrix allowed_motions(const SparseMatrix& M, const SparseMatrix& J);
 
-/// ẏ = A y + B u for y = (z, ż), x = N z: u is one force a velocity of the system, C y are the increments x.
+/// ẏ = A y + B u for y = (z, ż), x = N z: u is one force a velocity of the system, C y are the
+/// increments x.
 struct StateSpace {
   Matrix A, B, C;
 };

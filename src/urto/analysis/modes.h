@@ -1,7 +1,8 @@
 // Small oscillations about a configuration at rest: (K − ω²M) x = Jᵀμ, J x = 0.
 //
-// Small systems: a basis of the motions that the joints allow, then dense eigenvalues. Large ones: Lanczos with shift and inverse (Spectra) on the saddle point
-// [K − σM, Jᵀ; J, 0], whose solutions obey the joints by themselves; σ < 0, so that motions without stiffness do no harm.
+// Small systems: a basis of the motions that the joints allow, then dense eigenvalues. Large ones:
+// Lanczos with shift and inverse (Spectra) on the saddle point [K − σM, Jᵀ; J, 0], whose solutions
+// obey the joints by themselves; σ < 0, so that motions without stiffness do no harm.
 #pragma once
 
 #include <complex>
@@ -19,8 +20,8 @@ struct ModeOptions {
 struct Modes {
   Vector squared;  ///< ω², rising; negative: the configuration is unstable that way [1/s²]
   Matrix shapes;   ///< increments of the configuration, a column a mode, XᵀM X = 1
-  double asymmetry =
-      0;  ///< ‖K − Kᵀ‖/‖K‖ on the allowed motions: zero for forces with a potential at an equilibrium
+  double asymmetry = 0;  ///< ‖K − Kᵀ‖/‖K‖ on the allowed motions: zero for forces with a potential
+                         ///< at an equilibrium
   bool by_lanczos = false;
 };
 /// Throws InputError if Lanczos does not converge.

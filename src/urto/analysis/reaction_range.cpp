@@ -26,7 +26,8 @@ struct Interval {
   }
 };
 
-// μ(a + b s) ≥ ‖c + d s‖ with a + b s ≥ 0: within the normal's half-line a quadratic that is positive between its roots or beyond one of them.
+// μ(a + b s) ≥ ‖c + d s‖ with a + b s ≥ 0: within the normal's half-line a quadratic that is
+// positive between its roots or beyond one of them.
 void meet_cone(double mu, double a, double b, const Eigen::Vector2d& c, const Eigen::Vector2d& d,
                double size, Interval& s) {
   s.meet_half_line(a + 1e-12 * size, b);

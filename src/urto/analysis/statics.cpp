@@ -127,8 +127,8 @@ void Equilibrium::hold() {
   lambda_ = -solution_.tail(rows_.rows());
 }
 
-// Fills step_ and next_lambda_. The unknown is the change of λ, which vanishes at the end, and with it what the shifts of the rows do. Soft rows:
-// J δq + λ/k = −g.
+// Fills step_ and next_lambda_. The unknown is the change of λ, which vanishes at the end, and with
+// it what the shifts of the rows do. Soft rows: J δq + λ/k = −g.
 void Equilibrium::solve(double tau) {
   const int n = system_.nv();
   add_matrix(tau);
@@ -148,7 +148,8 @@ void Equilibrium::solve(double tau) {
   next_lambda_ = lambda_ - solution_.tail(rows_.rows());
 }
 
-// Of state_ and lambda_, which it measures anew: forces relative to what pulls on the system. Soft rows count by the force they ought to have.
+// Of state_ and lambda_, which it measures anew: forces relative to what pulls on the system. Soft
+// rows count by the force they ought to have.
 double Equilibrium::residual() {
   measure();
   const Vector r = force_ - held_back_;
@@ -207,7 +208,8 @@ double Equilibrium::lowest_stiffness() {
       .eigenvalues()[0];
 }
 
-// Along step_, shorter while the joints come apart by more than a tenth of the way: there the linear rows say nothing any more.
+// Along step_, shorter while the joints come apart by more than a tenth of the way: there the
+// linear rows say nothing any more.
 double Equilibrium::walk(const State& from) {
   double leap = largest(step_);
   const double error = joint_error(rows_);
@@ -246,13 +248,15 @@ bool Equilibrium::balance() {
     ++report_.iterations;
     report_.lowest = lowest_stiffness();
     const double least = report_.lowest < 0 ? -1.5 * report_.lowest : 0;
-    // Motions that nothing resists and nothing drives, as a spin about a ball joint, need a little τ.
+    // Motions that nothing resists and nothing drives, as a spin about a ball joint, need a little
+    // τ.
     solve(std::max({tau, least, 1e-9 * std::max(first, 1.0)}));
     const double leap = largest(step_);
     const State from = state_;
     if (tau > 0 || least > 0 || leap > options_.largest_move) {
       const double after = walk(from);
-      // Switched evolution relaxation (Mulder and van Leer 1985): the nearer, the longer the pseudo-time step.
+      // Switched evolution relaxation (Mulder and van Leer 1985): the nearer, the longer the
+      // pseudo-time step.
       tau *= std::clamp(after / now, 0.1, 2.0);
       tau = after < 1e-3 && leap < 1e-2 * options_.largest_move ? 0 : std::max(tau, 1e-6 * first);
       now = after;

@@ -1,11 +1,14 @@
-// Static equilibrium with joints, and with contacts (contact_statics.h): f(q, 0, t) + Jᵀλ = 0, g(q, t) = 0 (recipe 000 §2.17).
+// Static equilibrium with joints, and with contacts (contact_statics.h): f(q, 0, t) + Jᵀλ = 0, g(q,
+// t) = 0 (recipe 000 §2.17).
 //
 //     [ K + τM   Jᵀ ] {  δq }   { f + Jᵀλ + (s − 1) f₀ }
 //     [ J        0  ] { −δλ } = { −g                   }
 //
-// Far from the equilibrium τ > 0 makes a step one of implicit Euler without inertia, which goes downhill; τ falls with the residual, and at τ = 0 it is Newton's
-// iteration with a line search. In systems of up to `largest_checked` velocities K + τM is kept positive definite on the motions that the joints allow, so that
-// only stable equilibria attract. Load steps: s rises from 0 to 1 in parts, f₀ the force that was unbalanced at the start.
+// Far from the equilibrium τ > 0 makes a step one of implicit Euler without inertia, which goes
+// downhill; τ falls with the residual, and at τ = 0 it is Newton's iteration with a line search. In
+// systems of up to `largest_checked` velocities K + τM is kept positive definite on the motions
+// that the joints allow, so that only stable equilibria attract. Load steps: s rises from 0 to 1 in
+// parts, f₀ the force that was unbalanced at the start.
 #pragma once
 
 #include <optional>
@@ -28,7 +31,8 @@ struct StaticsOptions {
   double envelope = 1e-3;  ///< [m] contacts are sought so far away; a step moves half of it
   double contact_tolerance = 1e-8;  ///< of forces and cones, relative to the forces' size
   double gap_tolerance = 1e-9;      ///< [m]
-  /// [m] A contact with friction that slides further is falling: where it ends depends on its inertia, and statics does not say.
+  /// [m] A contact with friction that slides further is falling: where it ends depends on its
+  /// inertia, and statics does not say.
   double largest_slide = 0.1;
 };
 
@@ -55,7 +59,8 @@ struct StaticsReport {
   std::vector<std::string> names = {};  ///< of the blocks of `rows`
 };
 
-/// Moves `state` to an equilibrium; its velocity becomes zero. With options.contacts off throws InputError where a contact, limit or dry friction acts at the start or the end.
+/// Moves `state` to an equilibrium; its velocity becomes zero. With options.contacts off throws
+/// InputError where a contact, limit or dry friction acts at the start or the end.
 StaticsReport find_equilibrium(const System& system, State& state,
                                const StaticsOptions& options = {});
 
@@ -63,7 +68,8 @@ struct LinearStatics {
   Vector displacement;  ///< increments of the configuration
   Vector lambda;        ///< reactions, in the order of the linearisation's rows
 };
-/// The answer of the system linearised at `state`, J x = −g. Throws InputError if it can move without resistance.
+/// The answer of the system linearised at `state`, J x = −g. Throws InputError if it can move
+/// without resistance.
 LinearStatics linear_statics(const System& system, const State& state);
 
 }  // namespace urto

@@ -7,7 +7,8 @@ namespace urto {
 namespace {
 
 constexpr int bin_count = 16;
-/// Coordinates further from the origin are moved here: their areas are still finite in single precision.
+/// Coordinates further from the origin are moved here: their areas are still finite in single
+/// precision.
 constexpr double farthest = 1e18;
 /// Centres closer together than this are not told apart.
 constexpr float smallest_range = 1e-30F;
@@ -34,7 +35,8 @@ Vec3 typical_center(std::span<const Aabb> boxes) {
 AabbTree::Node AabbTree::rounded(const Aabb& box) const {
   Node node;
   for (int k = 0; k < 3; ++k) {
-    // In this order of arguments NaN becomes a number, so that a caller's mistake never indexes out of an array.
+    // In this order of arguments NaN becomes a number, so that a caller's mistake never indexes out
+    // of an array.
     node.lower[k] =
         static_cast<float>(std::min(farthest, std::max(-farthest, box.lower[k] - origin_[k])));
     node.upper[k] =
@@ -156,7 +158,8 @@ int AabbTree::split(int first, int count, int depth) {
   return half;
 }
 
-/// The cheapest of bin_count − 1 planes by the surface area heuristic: area times items, summed over both sides.
+/// The cheapest of bin_count − 1 planes by the surface area heuristic: area times items, summed
+/// over both sides.
 int AabbTree::split_by_area(int first, int count, int axis, float low, float high) {
   struct Bin {
     Bounds box;

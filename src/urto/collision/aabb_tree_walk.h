@@ -1,4 +1,5 @@
-// The walks through an AabbTree: templates over what is done with what they find. Included by aabb_tree.h only.
+// The walks through an AabbTree: templates over what is done with what they find. Included by
+// aabb_tree.h only.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ inline double AabbTree::entry(const Ray& ray, const Node& node, double reach) {
     enter = std::max(enter, std::min(low, high));
     leave = std::min(leave, std::max(low, high));
   }
-  // The products are rounded; a ray that starts far away would otherwise slip between neighbouring boxes.
+  // The products are rounded; a ray that starts far away would otherwise slip between neighbouring
+  // boxes.
   return enter <= leave * (1 + 1e-15) ? enter : -1;
 }
 
@@ -86,7 +88,8 @@ template <class F>
 void AabbTree::pairs_of_leaves(const AabbTree& ta, const Node& a, const AabbTree& tb, const Node& b,
                                F& f) {
   const Bounds all_b = bounds(b);
-  // Written first, counted if it holds: whether boxes overlap is not to be predicted, and a wrong guess costs more than a store.
+  // Written first, counted if it holds: whether boxes overlap is not to be predicted, and a wrong
+  // guess costs more than a store.
   std::array<std::array<int, 2>, leaf_size * leaf_size + 1> hits;
   int count = 0;
   for (int i = a.first; i < a.first + a.count; ++i) {
@@ -104,7 +107,8 @@ void AabbTree::pairs_of_leaves(const AabbTree& ta, const Node& a, const AabbTree
   }
 }
 
-/// Goes down both sides at once, and down one of them when the other has come to a leaf. A level leaves at most three pairs waiting.
+/// Goes down both sides at once, and down one of them when the other has come to a leaf. A level
+/// leaves at most three pairs waiting.
 template <class F>
 void AabbTree::cross_pairs(const AabbTree& ta, int a, const AabbTree& tb, int b, F& f) {
   if (!overlap(bounds(ta.nodes_[a]), bounds(tb.nodes_[b]))) return;

@@ -30,7 +30,8 @@ Nearest box_axes(const ConvexPair& pair, double reach) {
     if (best.distance > reach) return best;
   }
 
-  // e_i × R e_j: its length is the sine between the edges; nearly parallel ones add nothing to the faces.
+  // e_i × R e_j: its length is the sine between the edges; nearly parallel ones add nothing to the
+  // faces.
   for (int i = 0; i < 3; ++i) {
     const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
     for (int j = 0; j < 3; ++j) {

@@ -6,7 +6,8 @@
 namespace urto {
 namespace {
 
-/// A tree that motion has stretched by so much is built anew. A build costs as much as one step of a dense scene and five of a dilute one; 1.05 and 1.2 are slower.
+/// A tree that motion has stretched by so much is built anew. A build costs as much as one step of
+/// a dense scene and five of a dilute one; 1.05 and 1.2 are slower.
 constexpr double stretch_limit = 1.1;
 /// A contracting crowd hides its mixing from the stretch.
 constexpr int refit_limit = 200;

@@ -1,5 +1,6 @@
-// Which boxes overlap? Two trees, one of the fixed boxes and one of the moving ones; the second is refitted every step and built anew when motion has
-// stretched it. Measured against a sweep, a grid and FCL in docs/collision-broad-phase.md.
+// Which boxes overlap? Two trees, one of the fixed boxes and one of the moving ones; the second is
+// refitted every step and built anew when motion has stretched it. Measured against a sweep, a grid
+// and FCL in docs/collision-broad-phase.md.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@ namespace urto {
 
 using Pairs = std::vector<std::array<int, 2>>;
 
-/// Sorts pairs of small numbers by the first and then the second in linear time: a counting sort, then each short run.
+/// Sorts pairs of small numbers by the first and then the second in linear time: a counting sort,
+/// then each short run.
 class PairSorter {
  public:
   /// First numbers are below `names`.
@@ -23,15 +25,17 @@ class PairSorter {
   std::vector<std::size_t> start_ = {};
 };
 
-/// Keeps its trees and buffers: a second call with similar boxes allocates nothing and is faster than the first.
+/// Keeps its trees and buffers: a second call with similar boxes allocates nothing and is faster
+/// than the first.
 class BroadPhase {
  public:
   struct Counts {
     long moving_builds = 0, fixed_builds = 0;
   };
 
-  /// All pairs {a, b}, a < b, of overlapping boxes, sorted, except of two fixed ones (`fixed[i]` ≠ 0). The answer depends on the arguments alone and is exact.
-  /// Boxes are finite and not inside out (the caller has refused others, and keeps half-spaces apart).
+  /// All pairs {a, b}, a < b, of overlapping boxes, sorted, except of two fixed ones (`fixed[i]` ≠
+  /// 0). The answer depends on the arguments alone and is exact. Boxes are finite and not inside
+  /// out (the caller has refused others, and keeps half-spaces apart).
   void find(std::span<const Aabb> boxes, std::span<const std::uint8_t> fixed, Pairs& pairs);
 
   /// Trees built since the start; the rest were refits.

@@ -76,8 +76,9 @@ SurfacePoint on_cone(double r, double h, double shift, const Vec3& p) {
   return done(best, length > 0 ? Vec2(d / length) : out, length);
 }
 
-// The root of F(t) = Σ (e_i y_i / (t + e_i²))² − 1 right of all poles: convex and falling there, so Newton from the left
-// never passes it (Eberly, "Distance from a point to an ellipse, an ellipsoid or a hyperellipsoid").
+// The root of F(t) = Σ (e_i y_i / (t + e_i²))² − 1 right of all poles: convex and falling there, so
+// Newton from the left never passes it (Eberly, "Distance from a point to an ellipse, an ellipsoid
+// or a hyperellipsoid").
 double ellipsoid_root(const Vec3& e, const Vec3& y, double start) {
   double t = start;
   for (int k = 0; k < 200; ++k) {
@@ -103,7 +104,8 @@ SurfacePoint on_ellipsoid(const Vec3& e, const Vec3& p) {
   for (int i = 0; i < 3; ++i) {
     if (e[i] == e[m] && y[i] > y[m]) m = i;
   }
-  // With nothing along the shortest axis, a point near the centre has its nearest point out of its own plane.
+  // With nothing along the shortest axis, a point near the centre has its nearest point out of its
+  // own plane.
   Vec3 x = Vec3::Zero();
   double inner = 0;
   for (int i = 0; i < 3; ++i) {
@@ -129,8 +131,8 @@ SurfacePoint on_ellipsoid(const Vec3& e, const Vec3& p) {
   return s;
 }
 
-// Parameters in [−1, 1] of the nearest points of two segments c ± h·u (Ericson 2005, §5.1.9, centred: no cancellation for long
-// segments).
+// Parameters in [−1, 1] of the nearest points of two segments c ± h·u (Ericson 2005, §5.1.9,
+// centred: no cancellation for long segments).
 Nearest segments(const ConvexPair& pair) {
   const Vec3 u(0, 0, 1), w = pair.R.col(2);
   const double ha = pair.a.size[2], hb = pair.b.size[2];

@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint64_t contact_bit = std::uint64_t{1} << 63;
 constexpr int feature_bits = 15, shape_bits = 24;
 
-// Kind of the meeting (2 bits) and as much of its number as fits. Contacts of one pair that share it are told apart afterwards.
+// Kind of the meeting (2 bits) and as much of its number as fits. Contacts of one pair that share
+// it are told apart afterwards.
 std::uint64_t short_feature(std::uint32_t feature) {
   const std::uint32_t kind = feature >> 30, number = feature & 0x3fffffffU;
   const std::uint32_t folded = kind == 3 ? (number >> 15) * 131 + (number & 0x7fffU) : number;

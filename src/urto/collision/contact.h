@@ -59,7 +59,8 @@ class ContactFinder {
   /// The model is finalized and outlives the finder.
   explicit ContactFinder(const Model& model);
 
-  /// All pairs closer than `envelope` plus what they can travel towards each other in `h` [s], sorted by id. Throws InputError for a pose that is not finite.
+  /// All pairs closer than `envelope` plus what they can travel towards each other in `h` [s],
+  /// sorted by id. Throws InputError for a pose that is not finite.
   void find(const State& state, double envelope, double h, std::vector<Contact>& out);
   /// The same contacts at another state near by: gap, point, normal and arm, in place; all else
   /// stays, `followed` and the triangles apart. The contacts are those of one call of `find`, in
@@ -73,8 +74,9 @@ class ContactFinder {
   /// it: their gap then changes as their rows say.
   ///
   /// The rows of a measured contact are the derivative of its gap where n is normal to what its
-  /// points slide on: nearest points, and points whose own feature is not left. Points of a manifold
-  /// that slide over a face which leans against n by φ are off by sin φ times their sliding.
+  /// points slide on: nearest points, and points whose own feature is not left. Points of a
+  /// manifold that slide over a face which leans against n by φ are off by sin φ times their
+  /// sliding.
   void remeasure(const State& state, std::vector<Contact>& contacts);
   /// Mixed properties of the pairs that occur.
   const std::vector<Material>& materials() const { return materials_; }

@@ -79,7 +79,8 @@ void set_disc(double radius, double z, double normal_z, const Vec3& d, double sw
   out.center = Vec3(0, 0, z) + sweep * d;
   out.radius = radius;
   out.count = rim_points;
-  // On a disc that leans, the first rim point is the extreme one; on a flat one that point is noise.
+  // On a disc that leans, the first rim point is the extreme one; on a flat one that point is
+  // noise.
   const double start = std::hypot(d[0], d[1]) > flat_tilt ? std::atan2(d[1], d[0]) : 0;
   for (int k = 0; k < rim_points; ++k) {
     const double angle = start + normal_z * 2 * M_PI * k / rim_points;

@@ -1,5 +1,7 @@
-// Convex solids as the narrow phase sees them: a core (point, segment, box, …) swept by a sphere of radius r, in a frame of its own. A sphere is a point, a
-// capsule a segment; a shape with a margin ε_m is its core, shrunk by ε_m, swept by ε_m (recipe 000 §2.4.1: penetrations up to 2ε_m leave the cores apart).
+// Convex solids as the narrow phase sees them: a core (point, segment, box, …) swept by a sphere of
+// radius r, in a frame of its own. A sphere is a point, a capsule a segment; a shape with a margin
+// ε_m is its core, shrunk by ε_m, swept by ε_m (recipe 000 §2.4.1: penetrations up to 2ε_m leave
+// the cores apart).
 #pragma once
 
 #include <array>
@@ -33,7 +35,8 @@ struct Convex {
   std::array<Vec3, 3> corners = {};  ///< of a triangle
 };
 
-/// Of a shape that is convex and bounded. `polytope` is the shrunk core of a hull (else unused) and must outlive the result.
+/// Of a shape that is convex and bounded. `polytope` is the shrunk core of a hull (else unused) and
+/// must outlive the result.
 Convex convex_of(const Shape& shape, const Polytope* polytope);
 Convex triangle_of(const Vec3& a, const Vec3& b, const Vec3& c);
 
@@ -50,7 +53,9 @@ double extreme(const Convex& c, const Vec3& d);
 /// Of the swept solid placed at x with axes R.
 Aabb bounds(const Convex& c, const Mat3& R, const Vec3& x);
 
-/// What a solid shows in a direction: the face, edge or point of the core there, carried out by the sweep along that direction (the points of the swept solid that are extreme in it). Vertices of polygons and rim points of discs turn counter-clockwise about the outward normal.
+/// What a solid shows in a direction: the face, edge or point of the core there, carried out by the
+/// sweep along that direction (the points of the swept solid that are extreme in it). Vertices of
+/// polygons and rim points of discs turn counter-clockwise about the outward normal.
 struct Feature {
   enum class Kind : std::uint8_t { point, segment, polygon, disc } kind = Kind::point;
   static constexpr int capacity = 32;
@@ -62,10 +67,12 @@ struct Feature {
   double radius = 0;                  ///< of a disc
 };
 
-/// The feature of c in the unit direction d, in c's frame. Faces and edges count if they lean less than about 0.35 rad.
+/// The feature of c in the unit direction d, in c's frame. Faces and edges count if they lean less
+/// than about 0.35 rad.
 void feature_towards(const Convex& c, const Vec3& d, Feature& out);
 
-/// Outward unit normal of the flat face whose normal is nearest to d; false if the solid has none near it.
+/// Outward unit normal of the flat face whose normal is nearest to d; false if the solid has none
+/// near it.
 bool face_normal_near(const Convex& c, const Vec3& d, Vec3& normal);
 
 }  // namespace urto

@@ -14,7 +14,8 @@ constexpr double flat = 1e-10;             // of the size: thinner than this, W 
 constexpr double ruled_out = 2e-7;  // of the size: how much deeper another direction might still be
 constexpr double converged = 1e-12;  // of the size: offset of a facet against W's reach
 
-// Facets and points are set when they are added: a polytope that needs ten of them must not pay for hundreds.
+// Facets and points are set when they are added: a polytope that needs ten of them must not pay for
+// hundreds.
 struct Facet {
   std::array<int, 3> v;     ///< counter-clockwise from outside
   std::array<int, 3> next;  ///< the facet across v[i] → v[i+1]
@@ -107,7 +108,8 @@ struct HorizonEdge {
   int from, to, outside;
 };
 
-// Facets that the new point sees, by walking from one of them; the horizon in order around the hole. False if it does not close.
+// Facets that the new point sees, by walking from one of them; the horizon in order around the
+// hole. False if it does not close.
 class Horizon {
  public:
   bool find(Polyhedron& p, int seed, const Vec3& w, double tolerance) {
@@ -137,7 +139,8 @@ class Horizon {
     p_->facet[f].seen = true;
     seen_[seen_count_++] = f;
   }
-  // `f` lies across the edge that leaves `from` on the seen side (and arrives at `from` on f's side).
+  // `f` lies across the edge that leaves `from` on the seen side (and arrives at `from` on f's
+  // side).
   void visit(int f, int from, int depth) {
     Facet& facet = p_->facet[f];
     if (facet.seen) return;
@@ -205,7 +208,8 @@ Vec3 foot_weights(const Polyhedron& p, const std::array<int, 3>& v) {
   return {1 - y - z, y, z};
 }
 
-// The points of both solids under the result. A flat part of W is many facets: the one that holds the foot of the normal.
+// The points of both solids under the result. A flat part of W is many facets: the one that holds
+// the foot of the normal.
 void witness(const Polyhedron& p, double size, Nearest& out) {
   double best = -std::numeric_limits<double>::infinity();
   for (int f = 0; f < p.facets; ++f) {
@@ -226,7 +230,8 @@ void witness(const Polyhedron& p, double size, Nearest& out) {
   }
 }
 
-// For what Newton's method cannot finish, ridges between round and ruled parts: the best of directions around, nearer and nearer.
+// For what Newton's method cannot finish, ridges between round and ruled parts: the best of
+// directions around, nearer and nearer.
 void climb(const ConvexPair& pair, Nearest& out) {
   constexpr int around = 8;
   for (double step = 0.05; step > 1e-9;) {
@@ -248,8 +253,8 @@ void climb(const ConvexPair& pair, Nearest& out) {
   }
 }
 
-// W is nearly a ball about the origin: more directions are nearly alike than the polytope has room for. Each facet that could still be the nearest is
-// the start of a search.
+// W is nearly a ball about the origin: more directions are nearly alike than the polytope has room
+// for. Each facet that could still be the nearest is the start of a search.
 void polish_all(const ConvexPair& pair, const Polyhedron& p, Nearest& out) {
   polish(pair, out);
   for (int f = 0; f < p.facets; ++f) {
@@ -297,7 +302,8 @@ Nearest expand_polytope(const ConvexPair& pair) {
     const MinkowskiPoint q = minkowski_support(pair, facet.normal);
     const double reach = facet.normal.dot(q.w);
     if (reach < least) {
-      // W reaches exactly this far along this direction: a bound from above, whatever the polytope still lacks.
+      // W reaches exactly this far along this direction: a bound from above, whatever the polytope
+      // still lacks.
       least = reach;
       out.normal = -facet.normal;
       out.distance = -reach;

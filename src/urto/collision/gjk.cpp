@@ -21,8 +21,9 @@ struct Simplex {
   int count = 0;
 };
 
-// The sub-algorithms return the squared distance and leave weights; a weight of zero means the point is not needed.
-// Signs are compared in the projection with the largest measure, where they are best conditioned.
+// The sub-algorithms return the squared distance and leave weights; a weight of zero means the
+// point is not needed. Signs are compared in the projection with the largest measure, where they
+// are best conditioned.
 using Weights = std::array<double, 4>;
 
 bool same_sign(double a, double b) {
@@ -188,7 +189,8 @@ bool polish(const ConvexPair& pair, Nearest& nearest) {
     residual = p.w - along * n;
     if (!(residual.norm() < error)) break;  // rounding, or a kink
   }
-  // Apart, more separation is nearer to the truth; overlapping, the least depth is the answer. Both are a larger `along`.
+  // Apart, more separation is nearer to the truth; overlapping, the least depth is the answer. Both
+  // are a larger `along`.
   if (residual.norm() > 1e-10 * size || along < nearest.distance - 1e-3 * size ||
       (along > 0) != (nearest.distance > 0))
     return false;
@@ -206,7 +208,8 @@ double separation(const ConvexPair& pair, const Vec3& n) {
 
 namespace {
 
-/// Found apart, or `overlap`: the origin is inside the simplex or too near for v to have a direction.
+/// Found apart, or `overlap`: the origin is inside the simplex or too near for v to have a
+/// direction.
 struct Search {
   Nearest nearest = {};
   bool overlap = false;
@@ -244,7 +247,8 @@ Search search(const ConvexPair& pair, const Vec3& start, double size) {
   return {apart(s, v, iteration)};
 }
 
-// Nearly touching, v is left with few digits, and round parts converge slowly or stall on flat simplices. The separation along v/|v| tells: if it lacks something, the polytope, which does not
+// Nearly touching, v is left with few digits, and round parts converge slowly or stall on flat
+// simplices. The separation along v/|v| tells: if it lacks something, the polytope, which does not
 // need v, may know the direction better, and a second search from there the points.
 Nearest find_nearest(const ConvexPair& pair) {
   const double size = pair.a.extent + pair.b.extent, slack = 1e-10 * size;

@@ -1,8 +1,11 @@
-// Contact manifolds: from two features that face each other to at most four contact points with gaps and stable names.
+// Contact manifolds: from two features that face each other to at most four contact points with
+// gaps and stable names.
 //
-// The plane across the normal n carries both features as regions, each with its height along n. Corners of the common region are the candidates: vertices of one
-// inside the other and crossings of their edges. gap = height of A − height of B there, so both gaps and points belong to material points of the two surfaces
-// (recipe 000 §2.4.1: nearest points stay where they are on the surfaces during a step).
+// The plane across the normal n carries both features as regions, each with its height along n.
+// Corners of the common region are the candidates: vertices of one inside the other and crossings
+// of their edges. gap = height of A − height of B there, so both gaps and points belong to material
+// points of the two surfaces (recipe 000 §2.4.1: nearest points stay where they are on the surfaces
+// during a step).
 #pragma once
 
 #include <array>
@@ -26,7 +29,8 @@ struct Manifold {
   std::array<ManifoldPoint, capacity> points = {};
 };
 
-/// Names of contact points by what meets: vertex i of A on B, vertex j of B on A, edge i of A across edge j of B.
+/// Names of contact points by what meets: vertex i of A on B, vertex j of B on A, edge i of A
+/// across edge j of B.
 inline std::uint32_t vertex_of_a(int i) {
   return (1U << 30) | static_cast<std::uint32_t>(i);
 }
@@ -56,11 +60,14 @@ struct ManifoldScratch {
   std::vector<Candidate> candidates;
 };
 
-/// Appends the corners of the region that the features `scratch.a` (of A, above) and `scratch.b` (of B) share, with gaps up to `reach`. Features and the unit normal n are in one frame;
-/// `tolerance` [m]: vertices this little outside count as inside, so that aligned faces keep their names.
+/// Appends the corners of the region that the features `scratch.a` (of A, above) and `scratch.b`
+/// (of B) share, with gaps up to `reach`. Features and the unit normal n are in one frame;
+/// `tolerance` [m]: vertices this little outside count as inside, so that aligned faces keep their
+/// names.
 void shared_region(const Vec3& n, double reach, double tolerance, ManifoldScratch& scratch);
 
-/// At most four candidates: the deepest, and those that span the largest area with it. Ties go to smaller gaps, then smaller names. `tolerance` [m]: gaps and distances this close are ties.
+/// At most four candidates: the deepest, and those that span the largest area with it. Ties go to
+/// smaller gaps, then smaller names. `tolerance` [m]: gaps and distances this close are ties.
 void choose_points(const Vec3& n, double tolerance,
                    std::vector<ManifoldScratch::Candidate>& candidates, Manifold& out);
 

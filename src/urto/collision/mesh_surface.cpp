@@ -10,11 +10,12 @@
 namespace urto {
 namespace {
 
-constexpr double cone_slack =
-    1e-4;  // sine by which a normal may leave a surface's normal cone: round solids are met with such an error
+constexpr double cone_slack = 1e-4;  // sine by which a normal may leave a surface's normal cone:
+                                     // round solids are met with such an error
 constexpr double same_group =
     0.995;  // cosine: contacts whose normals lean less are reduced together
-// A solid that has a triangle inside it and would have to be pushed this much farther along a normal of the surface than out of the triangle's way lies beside it.
+// A solid that has a triangle inside it and would have to be pushed this much farther along a
+// normal of the surface than out of the triangle's way lies beside it.
 constexpr double beside = 10;
 constexpr double nearly_beside = 3;  // where there are other triangles to touch
 constexpr double exact = 1e-9;       // of the size
@@ -32,7 +33,8 @@ bool in_triangle(const Vec3& weights, double slack) {
   return weights.minCoeff() >= -slack;
 }
 
-// Of a contact whose A is triangle s of a mesh: its corner by its number there, its edge by 3s + edge.
+// Of a contact whose A is triangle s of a mesh: its corner by its number there, its edge by 3s +
+// edge.
 std::uint32_t named_in_mesh(std::uint32_t feature, const std::array<int, 3>& corners, int s) {
   if (feature >> 30 == 1) return vertex_of_a(corners[feature & 3U]);
   if (feature >> 30 != 3) return feature;
@@ -100,7 +102,8 @@ bool MeshSurface::leaves(int t, const Vec3& weights, const Vec3& n) const {
     const Vec3 d = mesh_->vertices[vertex] - p;
     return n.dot(d) <= cone_slack * d.norm();
   };
-  // From behind, a flat surface looks the same; triangles that face the other way have their own say.
+  // From behind, a flat surface looks the same; triangles that face the other way have their own
+  // say.
   if (n.dot(normals_[t]) < 0) return false;
   if (inside_count == 3) return n.dot(normals_[t]) > 1 - cone_slack;
   if (inside_count == 1) {
@@ -125,7 +128,8 @@ bool MeshSurface::leaves(int t, const Vec3& weights, const Vec3& n) const {
   return false;
 }
 
-// A convex edge is met along any normal between those of its two faces: the one along which the solid is least deep, if that beats n.
+// A convex edge is met along any normal between those of its two faces: the one along which the
+// solid is least deep, if that beats n.
 void MeshSurface::try_edges(const Convex& a, const Place& at_a, int t, const Convex& triangle,
                             Vec3& n, double& gap) const {
   for (int k = 0; k < 3; ++k) {
@@ -178,7 +182,8 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     gap = along_face;
   } else if (!mesh.leaves(t, weights_in(triangle, nearest.b), n)) {
     if (nearest.gap > exact * a.extent) {
-      // Apart, a neighbour is nearer and says so itself. If none does, rounding hid it, and this one will do.
+      // Apart, a neighbour is nearer and says so itself. If none does, rounding hid it, and this
+      // one will do.
       if (!lenient) {
         refused_ = true;
         return;
@@ -202,7 +207,8 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
   double least = reach;
   for (int k = 0; k < manifold_.count; ++k) least = std::min(least, manifold_.points[k].gap);
   if (manifold_.count == 0 || least > gap + exact * (a.extent + triangle.extent)) {
-    // The point of A that lies deepest; its foot must be on this triangle, or it is a neighbour's affair.
+    // The point of A that lies deepest; its foot must be on this triangle, or it is a neighbour's
+    // affair.
     const Vec3 down = at_a.R.transpose() * -n;
     const Vec3 deepest = at_a.x + at_a.R * support(a, down) - a.radius * n;
     const Vec3 foot = deepest - gap * n;
@@ -228,7 +234,8 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
   }
 }
 
-// Triangles of one floor each bring their points: those with nearly one normal are a manifold together.
+// Triangles of one floor each bring their points: those with nearly one normal are a manifold
+// together.
 void MeshPhase::reduce(double size, const Place& at_mesh, std::vector<SurfacePointContact>& out) {
   std::sort(found_.begin(), found_.end(), [](const Found& p, const Found& q) {
     return p.contact.gap != q.contact.gap ? p.contact.gap < q.contact.gap
@@ -243,7 +250,8 @@ void MeshPhase::reduce(double size, const Place& at_mesh, std::vector<SurfacePoi
       const SurfacePointContact& c = found_[k].contact;
       if (found_[k].group >= 0 || c.normal.dot(n) < same_group) continue;
       found_[k].group = static_cast<int>(first);
-      // The index finds the contact again; the order by gap and name makes it a good tie-breaker too.
+      // The index finds the contact again; the order by gap and name makes it a good tie-breaker
+      // too.
       ManifoldScratch::Candidate q = candidate_at(n, c.point, c.gap, static_cast<std::uint32_t>(k));
       const auto twin = std::find_if(
           candidates_.begin(), candidates_.end(),
@@ -308,7 +316,8 @@ void MeshPhase::gather(const Convex& a, const Place& at_a, const MeshSurface& me
   if (found_.empty() && refused_) push_out(a, local, mesh);
 }
 
-// Where no normal of the surface fits, in jagged terrain: of the triangles that it cuts and whose front its origin is at, the face that lets it out by the shortest way, with the depth of the cut.
+// Where no normal of the surface fits, in jagged terrain: of the triangles that it cuts and whose
+// front its origin is at, the face that lets it out by the shortest way, with the depth of the cut.
 void MeshPhase::push_out(const Convex& a, const Place& in_mesh, const MeshSurface& mesh) {
   double best = -std::numeric_limits<double>::infinity();
   for (const int t : triangles_) {

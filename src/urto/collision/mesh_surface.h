@@ -1,5 +1,8 @@
-// Triangle meshes and height fields in contact. Each triangle near a solid is met as a convex of its own; what makes them one surface is the rule for normals: at an edge or a vertex a normal counts
-// only if it lies in the normal cone of the surface there, else the triangle's own normal is taken. A flat floor of many triangles so is as smooth as one face, and a concave edge cannot be hit.
+// Triangle meshes and height fields in contact. Each triangle near a solid is met as a convex of
+// its own; what makes them one surface is the rule for normals: at an edge or a vertex a normal
+// counts only if it lies in the normal cone of the surface there, else the triangle's own normal is
+// taken. A flat floor of many triangles so is as smooth as one face, and a concave edge cannot be
+// hit.
 #pragma once
 
 #include <vector>
@@ -22,9 +25,11 @@ class MeshSurface {
   /// About its centre: terrain is large, and rounding is judged by the size of a solid.
   Convex triangle(int t) const;
   const Vec3& normal(int t) const { return normals_[t]; }
-  /// Whether the unit vector n, seen from the point with these weights in triangle t, leaves the surface: n·(q − p) ≤ 0 for its surroundings.
+  /// Whether the unit vector n, seen from the point with these weights in triangle t, leaves the
+  /// surface: n·(q − p) ≤ 0 for its surroundings.
   bool leaves(int t, const Vec3& weights, const Vec3& n) const;
-  /// For a solid inside triangle t (both about its centre): n and gap become those along the best normal of a convex edge, if larger.
+  /// For a solid inside triangle t (both about its centre): n and gap become those along the best
+  /// normal of a convex edge, if larger.
   void try_edges(const Convex& a, const Place& at_a, int t, const Convex& triangle, Vec3& n,
                  double& gap) const;
 

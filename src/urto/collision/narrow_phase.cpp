@@ -55,7 +55,8 @@ Vec3 midway(const ConvexPair& pair, const Nearest& nearest) {
   return 0.5 * (nearest.a + nearest.b + (pair.b.radius - pair.a.radius) * nearest.normal);
 }
 
-// The rim of a disc around z against a plane: its lowest point and three more at right angles; fixed ones where it lies flat.
+// The rim of a disc around z against a plane: its lowest point and three more at right angles;
+// fixed ones where it lies flat.
 template <class Add>
 void rim_candidates(double radius, double z, const Vec3& down, int name, Add&& add) {
   const double lean = std::hypot(down[0], down[1]);
@@ -113,7 +114,8 @@ Closest closest(const Convex& a, const Place& at_a, const Convex& b, const Place
           n.distance - a.radius - b.radius};
 }
 
-// Where the features that face each other along n meet; returns the least gap there, `reach` if they do not.
+// Where the features that face each other along n meet; returns the least gap there, `reach` if
+// they do not.
 double NarrowPhase::find_candidates(const ConvexPair& pair, const Vec3& n, double reach) {
   scratch_.candidates.clear();
   if (is_round(pair.a) || is_round(pair.b)) return reach;
@@ -129,8 +131,8 @@ double NarrowPhase::find_candidates(const ConvexPair& pair, const Vec3& n, doubl
   return least;
 }
 
-// Candidates for a normal that is known. False if no point is as near as `nearest` says and that was
-// not `certain`.
+// Candidates for a normal that is known. False if no point is as near as `nearest` says and that
+// was not `certain`.
 bool NarrowPhase::candidates_along(const ConvexPair& pair, const Nearest& nearest, double reach,
                                    bool certain) {
   const double size = pair.a.extent + pair.b.extent;

@@ -1,5 +1,6 @@
-// From two solids that are near each other to contact points. Pairs with a formula use it, two boxes their separating axes, all others GJK and the expanding polytope; faces and edges
-// that meet give up to four points.
+// From two solids that are near each other to contact points. Pairs with a formula use it, two
+// boxes their separating axes, all others GJK and the expanding polytope; faces and edges that meet
+// give up to four points.
 #pragma once
 
 #include <span>
@@ -25,10 +26,12 @@ Closest closest(const Convex& a, const Place& at_a, const Convex& b, const Place
 
 class NarrowPhase {
  public:
-  /// Contact points with gaps up to `reach` [m]: none, or up to four with one normal, in world axes.
+  /// Contact points with gaps up to `reach` [m]: none, or up to four with one normal, in world
+  /// axes.
   void collide(const Convex& a, const Place& at_a, const Convex& b, const Place& at_b, double reach,
                Manifold& out);
-  /// Contact points along a normal that is given (unit, from B to A, world): where faces and edges meet. None if they do not.
+  /// Contact points along a normal that is given (unit, from B to A, world): where faces and edges
+  /// meet. None if they do not.
   void collide_along(const Convex& a, const Place& at_a, const Convex& b, const Place& at_b,
                      const Vec3& normal, double reach, Manifold& out);
   /// Against the half-space n·x ≤ offset, as B.

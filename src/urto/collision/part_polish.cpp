@@ -155,7 +155,8 @@ struct PartSolver {
   }
 };
 
-// A point that lies farther than `tolerance` from the borders of its part and moves less stays on it.
+// A point that lies farther than `tolerance` from the borders of its part and moves less stays on
+// it.
 bool polish_within(const ConvexPair& pair, double tolerance, Nearest& nearest) {
   const double size = pair.a.extent + pair.b.extent;
   const Vec3 found_b = pair.R.transpose() * (nearest.b - pair.t);

@@ -1,5 +1,6 @@
-// Nearest points of cores with round parts to the last digits. Iterations that only ask for supports
-// leave half of the digits where a round part meets an edge or a face, along which supports jump.
+// Nearest points of cores with round parts to the last digits. Iterations that only ask for
+// supports leave half of the digits where a round part meets an edge or a face, along which
+// supports jump.
 #pragma once
 
 #include "urto/collision/gjk.h"

@@ -67,7 +67,8 @@ std::vector<int> border(Regions& r, const std::vector<int>& region) {
     const auto next = std::lower_bound(edges.begin(), edges.end(), std::array{edges[at][1], -1});
     at = static_cast<std::size_t>(next - edges.begin());
   } while (at != 0 && at < edges.size() && loop.size() <= edges.size());
-  // Holes are left over; a corner where the border touches itself ends the walk too early or too late.
+  // Holes are left over; a corner where the border touches itself ends the walk too early or too
+  // late.
   return loop.size() == edges.size() ? loop : std::vector<int>{};
 }
 

@@ -1,4 +1,5 @@
-// Convex hulls as the narrow phase wants them: flat polygons, edges with their two faces, and neighbours to climb along; all in flat arrays.
+// Convex hulls as the narrow phase wants them: flat polygons, edges with their two faces, and
+// neighbours to climb along; all in flat arrays.
 #pragma once
 
 #include <span>
@@ -22,8 +23,9 @@ struct Polytope {
   std::vector<int> loop_starts = {};  ///< of a face's vertices in `loops`; one more than faces
   std::vector<int> loops = {};        ///< counter-clockwise seen from outside, lowest vertex first
   std::vector<Edge> edges = {};       ///< between two faces; from < to, sorted
-  // Vertices connected by an edge of the hull, flat edges within a face too: a vertex that is not below any of its neighbours in some direction is a
-  // farthest one in that direction, also where three vertices of an edge are on a line.
+  // Vertices connected by an edge of the hull, flat edges within a face too: a vertex that is not
+  // below any of its neighbours in some direction is a farthest one in that direction, also where
+  // three vertices of an edge are on a line.
   std::vector<int> neighbour_starts = {};
   std::vector<int> neighbours = {};
 
@@ -37,9 +39,10 @@ struct Polytope {
   }
 };
 
-/// Triangles of a closed convex surface that lie in a plane, within `flatness` times the diagonal, become one face. The default takes in what
-/// coordinates in single precision leave of a plane. A face is always a convex polygon: where the tolerance would make something else of it, its triangles
-/// stay as they are. n log n.
+/// Triangles of a closed convex surface that lie in a plane, within `flatness` times the diagonal,
+/// become one face. The default takes in what coordinates in single precision leave of a plane. A
+/// face is always a convex polygon: where the tolerance would make something else of it, its
+/// triangles stay as they are. n log n.
 Polytope polytope_of(const TriangleMesh& hull, double flatness = 2e-7);
 
 /// A vertex that is farthest in a direction, by climbing from `start`.

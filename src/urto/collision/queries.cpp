@@ -66,7 +66,8 @@ Closest between_surfaces(const Collider& a, const Collider& b) {
   return best;
 }
 
-// A point that goes from one supporting plane to the next never passes a convex solid: finitely many steps for polytopes, few for others.
+// A point that goes from one supporting plane to the next never passes a convex solid: finitely
+// many steps for polytopes, few for others.
 std::optional<RayHit> meet_convex(const Collider& c, const Vec3& from, const Vec3& unit,
                                   double reach) {
   const Convex point;

@@ -1,4 +1,5 @@
-// Questions about where shapes are: distance, rays, overlaps. For users of the library; a step asks ContactFinder.
+// Questions about where shapes are: distance, rays, overlaps. For users of the library; a step asks
+// ContactFinder.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,8 @@ struct BodyDistance {
   Closest closest = {};            ///< in world axes; the gap is negative where they overlap
 };
 
-/// The colliding shapes of a model at one state. Meshes and height fields are surfaces here: what lies wholly inside one does not overlap it.
+/// The colliding shapes of a model at one state. Meshes and height fields are surfaces here: what
+/// lies wholly inside one does not overlap it.
 class Queries {
  public:
   /// The model is finalized and outlives the queries. Call `update` first.
@@ -29,9 +31,11 @@ class Queries {
   /// Throws InputError for a pose that is not finite.
   void update(const State& state);
 
-  /// Between the nearest colliding shapes of two bodies; none if one has none, or both are half-spaces.
+  /// Between the nearest colliding shapes of two bodies; none if one has none, or both are
+  /// half-spaces.
   std::optional<BodyDistance> distance(int body_a, int body_b) const;
-  /// The first surface on the ray, within `reach` [m]. The direction need not be a unit vector but must not be zero.
+  /// The first surface on the ray, within `reach` [m]. The direction need not be a unit vector but
+  /// must not be zero.
   std::optional<RayHit> cast_ray(const Vec3& from, const Vec3& direction, double reach) const;
   /// Shapes that overlap or touch a convex solid (see convex_of), in the order of their numbers.
   std::vector<int> overlaps(const Convex& solid, const Place& at) const;

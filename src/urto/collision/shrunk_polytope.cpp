@@ -7,7 +7,8 @@
 
 namespace urto {
 
-// By duality: the half-spaces n·(x − c) ≤ d about an inner point c are the points n/d, a facet N·y = D of their hull is the corner c + N/D.
+// By duality: the half-spaces n·(x − c) ≤ d about an inner point c are the points n/d, a facet N·y
+// = D of their hull is the corner c + N/D.
 Polytope shrunk(const Polytope& p, double margin) {
   if (margin == 0) return p;
   Vec3 inner = Vec3::Zero();

@@ -5,7 +5,8 @@
 
 namespace urto {
 
-/// All faces moved inwards by `margin` [m]; faces that vanish thereby are gone. Throws InputError if nothing is left.
+/// All faces moved inwards by `margin` [m]; faces that vanish thereby are gone. Throws InputError
+/// if nothing is left.
 Polytope shrunk(const Polytope& p, double margin);
 
 }  // namespace urto

@@ -6,7 +6,8 @@
 
 namespace urto {
 
-/// The candidate nearest to `word` by edit distance; empty when none is near (beyond half of the letters it is another word).
+/// The candidate nearest to `word` by edit distance; empty when none is near (beyond half of the
+/// letters it is another word).
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace urto

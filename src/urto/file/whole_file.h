@@ -1,5 +1,6 @@
-// Files that get their names when they are complete: a reader never meets half of one, and what had the name
-// before stays until then. Every writer of whole files uses this; results, which grow, use GrowingFile.
+// Files that get their names when they are complete: a reader never meets half of one, and what had
+// the name before stays until then. Every writer of whole files uses this; results, which grow, use
+// GrowingFile.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +28,8 @@ class PartFile {
   std::filesystem::path target_, part_;
 };
 
-/// Has `write` write a part file, then keeps it. Whatever goes wrong, a target that was there before is untouched.
+/// Has `write` write a part file, then keeps it. Whatever goes wrong, a target that was there
+/// before is untouched.
 void write_complete(const std::filesystem::path& target,
                     const std::function<void(const std::filesystem::path& part)>& write);
 

@@ -1,5 +1,6 @@
-// Cholesky factor of a symmetric positive definite BlockMatrix, block by block (block_ldlt.h). The order of elimination and the
-// fill are kept while the pattern stays, so that a step with the same springs allocates nothing.
+// Cholesky factor of a symmetric positive definite BlockMatrix, block by block (block_ldlt.h). The
+// order of elimination and the fill are kept while the pattern stays, so that a step with the same
+// springs allocates nothing.
 #pragma once
 
 #include <utility>

@@ -60,7 +60,8 @@ void subtract_product(int m, int n, int k, const double* A, const double* B, dou
   });
 }
 
-// Cholesky of sign·D in place (lower, column-major, reciprocal diagonal kept); false if a pivot is not positive.
+// Cholesky of sign·D in place (lower, column-major, reciprocal diagonal kept); false if a pivot is
+// not positive.
 template <int N>
 bool cholesky(double* D, int n, double sign) {
   if constexpr (N > 0) n = N;
@@ -131,8 +132,8 @@ void subtract_transposed(const double* L, int m, int n, const double* x, double*
   });
 }
 
-// Order of least degree (counted in scalar rows) on the graph of blocks, ties by node number: deterministic. Returns, for each node in the order, its
-// neighbours at the time it is eliminated.
+// Order of least degree (counted in scalar rows) on the graph of blocks, ties by node number:
+// deterministic. Returns, for each node in the order, its neighbours at the time it is eliminated.
 std::vector<std::vector<int>> eliminate(std::span<const int> sizes,
                                         std::span<const std::pair<int, int>> edges,
                                         std::vector<int>& order) {

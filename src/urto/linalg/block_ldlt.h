@@ -3,12 +3,15 @@
 //     [ H   Jᵀ ] [  x ]   [ a ]
 //     [ J  −E_δ] [ −λ ] = [ −b ],   E_δ = E + δ
 //
-// One node a body (6 × 6) and one a joint (up to 6 × 6), eliminated in an order of least degree: a tree of joints costs time linear in
-// its size, and a closed loop adds what the loop adds. The matrix is symmetric quasi-definite for every δ > 0, so that any order is stable
-// enough without pivoting (Vanderbei 1995) and the pattern can be analysed once and for all. The factor is refilled without allocation.
+// One node a body (6 × 6) and one a joint (up to 6 × 6), eliminated in an order of least degree: a
+// tree of joints costs time linear in its size, and a closed loop adds what the loop adds. The
+// matrix is symmetric quasi-definite for every δ > 0, so that any order is stable enough without
+// pivoting (Vanderbei 1995) and the pattern can be analysed once and for all. The factor is
+// refilled without allocation.
 //
-// A well-kept library is the default for sparse factors here (CHOLMOD, MUMPS). This one exists because a step of a small mechanism takes a few
-// microseconds, which is less than a library's call overhead, and because the step loop must not allocate (docs/architecture.md has the numbers).
+// A well-kept library is the default for sparse factors here (CHOLMOD, MUMPS). This one exists
+// because a step of a small mechanism takes a few microseconds, which is less than a library's call
+// overhead, and because the step loop must not allocate (docs/architecture.md has the numbers).
 #pragma once
 
 #include <span>
@@ -21,7 +24,8 @@ namespace urto {
 
 class BlockLdlt {
  public:
-  /// Nodes by size, edges by pairs of nodes (each pair once, any order, no loops). Chooses the order of elimination and the fill.
+  /// Nodes by size, edges by pairs of nodes (each pair once, any order, no loops). Chooses the
+  /// order of elimination and the fill.
   void analyse(std::span<const int> sizes, std::span<const std::pair<int, int>> edges);
 
   int nodes() const { return static_cast<int>(size_.size()); }
@@ -34,13 +38,15 @@ class BlockLdlt {
   void clear();
   /// Diagonal block of a node, column-major, size × size; both triangles are to be filled.
   double* diagonal(int node) { return values_.data() + diagonal_[node]; }
-  /// Block of an edge, to be filled column-major as (rows of `first`) × (rows of `second`) with `edge_order`.
+  /// Block of an edge, to be filled column-major as (rows of `first`) × (rows of `second`) with
+  /// `edge_order`.
   double* edge(int e) { return values_.data() + edge_[e].offset; }
   /// (row node, column node) of the stored block of an edge: fill A(row, column).
   std::pair<int, int> edge_order(int e) const { return {edge_[e].row, edge_[e].column}; }
 
-  /// `sign` of each node: +1 where the diagonal is positive definite after elimination (bodies), −1 where negative (constraints). Returns false, with the
-  /// node in `failed`, if a pivot has the wrong sign.
+  /// `sign` of each node: +1 where the diagonal is positive definite after elimination (bodies), −1
+  /// where negative (constraints). Returns false, with the node in `failed`, if a pivot has the
+  /// wrong sign.
   bool factorize(std::span<const int> sign, int* failed = nullptr);
   /// Solves in place.
   void solve(double* x) const;

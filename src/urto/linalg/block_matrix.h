@@ -1,5 +1,6 @@
-// Block-sparse storage for mechanics: a row touches few nodes, and matrices have one dense block per node and per coupled
-// pair of nodes. Plain arrays, sizes per block, kernels with fixed sizes for the common 3 × 6 case.
+// Block-sparse storage for mechanics: a row touches few nodes, and matrices have one dense block
+// per node and per coupled pair of nodes. Plain arrays, sizes per block, kernels with fixed sizes
+// for the common 3 × 6 case.
 #pragma once
 
 #include <cassert>
@@ -14,8 +15,9 @@ namespace urto {
 /// Largest number of columns of one entry of BlockRows: two rigid bodies' worth.
 inline constexpr int max_entry_width = 12;
 
-/// A matrix stored as rows of dense blocks: row block i holds entries entry_start[i] … entry_start[i+1]−1, each a
-/// dense (row_start[i+1] − row_start[i]) × width block, row-major, at column `column`.
+/// A matrix stored as rows of dense blocks: row block i holds entries entry_start[i] …
+/// entry_start[i+1]−1, each a dense (row_start[i+1] − row_start[i]) × width block, row-major, at
+/// column `column`.
 struct BlockRows {
   struct Entry {
     int column = 0;  ///< first scalar column
@@ -51,14 +53,16 @@ void multiply(const BlockRows& J, const Vector& x, Vector& y);                //
 void transpose_multiply_add(const BlockRows& J, const Vector& y, Vector& x);  ///< x += Jᵀ y
 SparseMatrix to_sparse(const BlockRows& J);
 
-/// A square matrix of dense blocks: one node per body, finite-element node or whatever else moves, of any size. The diagonal
-/// blocks are always there, the others where two nodes are coupled (springs, elements, a consistent mass). Column-major blocks.
+/// A square matrix of dense blocks: one node per body, finite-element node or whatever else moves,
+/// of any size. The diagonal blocks are always there, the others where two nodes are coupled
+/// (springs, elements, a consistent mass). Column-major blocks.
 ///
-/// Pushed back block by block it is a block-diagonal matrix. A matrix that is assembled anew in every step keeps its pattern:
+/// Pushed back block by block it is a block-diagonal matrix. A matrix that is assembled anew in
+/// every step keeps its pattern:
 ///
-///     H.start_assembly(starts, BlockMatrix::Symmetry::symmetric);   // zeros, in the storage that is there
-///     H.add(row, column, block);  …                                 // any order, any number of times
-///     H.finish_assembly();                                          // sorted; nothing moves if the pattern is as before
+///     H.start_assembly(starts, BlockMatrix::Symmetry::symmetric);  // zeros, in kept storage
+///     H.add(row, column, block);  …      // any order, any number of times
+///     H.finish_assembly();               // sorted; nothing moves if the pattern is as before
 struct BlockMatrix {
   enum class Symmetry : std::uint8_t { symmetric, general };
   struct Coupling {
@@ -69,7 +73,8 @@ struct BlockMatrix {
 
   std::vector<int> start{0};   ///< first scalar row of each node, and the number of rows
   std::vector<int> offset{0};  ///< of the diagonal blocks' values
-  /// Sorted by row and column, each pair once. Symmetric: row < column, the transposed block is implied.
+  /// Sorted by row and column, each pair once. Symmetric: row < column, the transposed block is
+  /// implied.
   std::vector<Coupling> couplings = {};
   std::vector<double> values = {};
   Symmetry symmetry = Symmetry::symmetric;
@@ -93,8 +98,8 @@ struct BlockMatrix {
 
   /// Zeros for nodes that start at `starts` (one more than there are nodes).
   void start_assembly(std::span<const int> starts, Symmetry wanted);
-  /// += factor · block at a pair of nodes. A symmetric matrix takes the symmetric part of all that is added: ½(B + Bᵀ) on the
-  /// diagonal, ½B from each of the two triangles.
+  /// += factor · block at a pair of nodes. A symmetric matrix takes the symmetric part of all that
+  /// is added: ½(B + Bᵀ) on the diagonal, ½B from each of the two triangles.
   void add(int row, int column, const Eigen::Ref<const Matrix>& block, double factor = 1);
   /// Sorts new couplings in and drops those that nobody added to.
   void finish_assembly();
@@ -123,16 +128,18 @@ void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y);  ///< y += 
 void add_magnitudes(const BlockMatrix& H, const Vector& x, Vector& y);
 SparseMatrix to_sparse(const BlockMatrix& H);
 
-/// A ← A T with a block-diagonal T of the same nodes; also while A is being assembled. Nodes of at most max_entry_width.
+/// A ← A T with a block-diagonal T of the same nodes; also while A is being assembled. Nodes of at
+/// most max_entry_width.
 void multiply_right(BlockMatrix& A, const BlockMatrix& T);
 /// out = J T, with the pattern of J.
 void multiply_right(const BlockRows& J, const BlockMatrix& T, BlockRows& out);
 
-/// The inverse of the diagonal blocks, of all of H where it is block-diagonal. Throws InputError naming the first block that is not positive definite.
+/// The inverse of the diagonal blocks, of all of H where it is block-diagonal. Throws InputError
+/// naming the first block that is not positive definite.
 BlockMatrix inverse(const BlockMatrix& H);
 
-/// The block-diagonal structure of a sparse matrix: its connected components, if each is a run of consecutive
-/// rows of at most `largest` rows. Returns false if there is none.
+/// The block-diagonal structure of a sparse matrix: its connected components, if each is a run of
+/// consecutive rows of at most `largest` rows. Returns false if there is none.
 bool find_block_diagonal(const SparseMatrix& A, int largest, BlockMatrix& out);
 
 }  // namespace urto

@@ -1,5 +1,5 @@
-// Cholesky or LU of a small matrix that comes in sparse storage: below some sixty rows a dense kernel beats every sparse one, LU by far.
-// Matrices of one size after another allocate nothing.
+// Cholesky or LU of a small matrix that comes in sparse storage: below some sixty rows a dense
+// kernel beats every sparse one, LU by far. Matrices of one size after another allocate nothing.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -14,7 +14,8 @@ class DenseFactor {
   enum class Kind { cholesky, lu };
   explicit DenseFactor(Kind kind) : kind_(kind) {}
 
-  /// False if the matrix is not positive definite (Cholesky, which reads the lower triangle only) or singular (LU).
+  /// False if the matrix is not positive definite (Cholesky, which reads the lower triangle only)
+  /// or singular (LU).
   bool factorize(const SparseMatrix& A);
   void solve(const Vector& rhs, Vector& x) const;
 
@@ -25,12 +26,13 @@ class DenseFactor {
   Eigen::PartialPivLU<Matrix> lu_;
 };
 
-/// LU with full pivoting: the safe path of small systems, where MUMPS costs forty times as much. Every matrix has it; what belongs to pivots that are exactly
-/// zero gets no part in the solution.
+/// LU with full pivoting: the safe path of small systems, where MUMPS costs forty times as much.
+/// Every matrix has it; what belongs to pivots that are exactly zero gets no part in the solution.
 class FullPivotFactor {
  public:
   enum class Storage { lower, all };
-  /// Factorises diag(scale) A diag(scale), A given by its lower triangle or all of it. False if it is not finite.
+  /// Factorises diag(scale) A diag(scale), A given by its lower triangle or all of it. False if it
+  /// is not finite.
   bool factorize(const SparseMatrix& A, Storage storage, const Vector& scale);
   void solve(const Vector& rhs, Vector& x) const;
   int null_pivots() const { return static_cast<int>(lu_.dimensionOfKernel()); }

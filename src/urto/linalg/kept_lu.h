@@ -1,9 +1,9 @@
 // LU of sparse matrices that need not be symmetric, made for many matrices of one pattern: the
-// symbolic analysis is kept while the pattern holds, and the pivots as long as the caller allows and
-// they do for the new numbers. SuiteSparse's KLU where it is built in (T. Davis and E. Palamadai
-// Natarajan, Algorithm 907, ACM TOMS 37:3, 2010: blocks of a triangular form, AMD, Gilbert and
-// Peierls; no supernodes, which pays for matrices as sparse as those of mechanisms); else Eigen's
-// sparse LU, which chooses pivots anew each time.
+// symbolic analysis is kept while the pattern holds, and the pivots as long as the caller allows
+// and they do for the new numbers. SuiteSparse's KLU where it is built in (T. Davis and E.
+// Palamadai Natarajan, Algorithm 907, ACM TOMS 37:3, 2010: blocks of a triangular form, AMD,
+// Gilbert and Peierls; no supernodes, which pays for matrices as sparse as those of mechanisms);
+// else Eigen's sparse LU, which chooses pivots anew each time.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,8 @@ class KeptLu {
   bool analyze(const SparseMatrix& A);
   /// A has the pattern analysed. False if it is singular to working precision or not finite.
   bool factorize(const SparseMatrix& A, Pivots pivots);
-  /// Only after a factorisation that succeeded. False if the library refuses; x is then no solution.
+  /// Only after a factorisation that succeeded. False if the library refuses; x is then no
+  /// solution.
   bool solve(const Vector& rhs, Vector& x);
   /// How often pivots were chosen, and how often those at hand were used.
   int chosen() const { return chosen_; }

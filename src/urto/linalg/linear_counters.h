@@ -7,7 +7,8 @@
 
 namespace urto {
 
-/// How the linear systems of the interior point are solved (interior_point_system.h), from the cheapest to the safest.
+/// How the linear systems of the interior point are solved (interior_point_system.h), from the
+/// cheapest to the safest.
 enum class LinearPath : std::uint8_t {
   dense,      ///< condensed or local, small: dense Cholesky
   condensed,  ///< H + JᵀT⁻¹J, sparse Cholesky

@@ -23,8 +23,8 @@ constexpr double null_pivot = 1e-15;
 
 enum Job { begin = -1, end = -2, analysis = 1, factorization = 2, substitution = 3 };
 
-// MUMPS keeps state in variables of Fortran modules, whichever instance works: two calls at the same
-// time, even on two matrices, disturb each other. So threads take turns here, and only here.
+// MUMPS keeps state in variables of Fortran modules, whichever instance works: two calls at the
+// same time, even on two matrices, disturb each other. So threads take turns here, and only here.
 std::mutex& lock() {
   static std::mutex mutex;
   return mutex;

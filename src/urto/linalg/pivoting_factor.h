@@ -1,8 +1,10 @@
-// LDLᵀ (or LU) with pivoting for accuracy, by MUMPS: the safe path behind the interior point. Symmetric indefinite matrices of any scaling, 1 × 1 and
-// 2 × 2 pivots, null pivots of singular matrices (the solution is zero there), the inertia and a backward error with every solve.
+// LDLᵀ (or LU) with pivoting for accuracy, by MUMPS: the safe path behind the interior point.
+// Symmetric indefinite matrices of any scaling, 1 × 1 and 2 × 2 pivots, null pivots of singular
+// matrices (the solution is zero there), the inertia and a backward error with every solve.
 //
-// MUMPS's sequential build is not re-entrant, not even with separate instances: every call is under one lock.
-// Built in with URTO_WITH_MUMPS; without it `is_available` is false and nothing else may be called.
+// MUMPS's sequential build is not re-entrant, not even with separate instances: every call is under
+// one lock. Built in with URTO_WITH_MUMPS; without it `is_available` is false and nothing else may
+// be called.
 #pragma once
 
 #include <memory>
@@ -21,13 +23,16 @@ class PivotingFactor {
 
   static bool is_available();
 
-  /// Orders the pattern; the lower triangle of a symmetric matrix, all of a general one. Reads the values too: they tell which 2 × 2 pivots to expect.
+  /// Orders the pattern; the lower triangle of a symmetric matrix, all of a general one. Reads the
+  /// values too: they tell which 2 × 2 pivots to expect.
   bool analyze(const SparseMatrix& A);
-  /// Taken: pivots that are rounding get no part in the solution. Not so for a barrier's matrix that MUMPS does not find singular: its smallest pivots share the
-  /// forces among redundant contacts (measured: 25 iterations instead of 13).
+  /// Taken: pivots that are rounding get no part in the solution. Not so for a barrier's matrix
+  /// that MUMPS does not find singular: its smallest pivots share the forces among redundant
+  /// contacts (measured: 25 iterations instead of 13).
   enum class NullPivots { kept, taken };
-  /// A pivot is taken if it is at least `threshold` times the largest entry of its column: from 0, the least fill, to 0.5, the most digits.
-  /// False if memory runs out, or the matrix is singular and its null pivots were to be kept.
+  /// A pivot is taken if it is at least `threshold` times the largest entry of its column: from 0,
+  /// the least fill, to 0.5, the most digits. False if memory runs out, or the matrix is singular
+  /// and its null pivots were to be kept.
   bool factorize(const SparseMatrix& A, NullPivots nulls, double threshold);
   /// False if the solution is not finite.
   bool solve(const Vector& rhs, Vector& x);

@@ -14,8 +14,8 @@ constexpr long most_values = 2'000'000;  // of all factors but the one in use
 // One row block of a step problem has at most six rows (max_block); joints are split into such.
 constexpr int most_rows = 12;
 
-// What one entry of J adds to the rows of its block, and to the sizes of their terms. A mechanism at
-// rest has no flux but rounding: what gravity would do without the joints, `free`, counts too.
+// What one entry of J adds to the rows of its block, and to the sizes of their terms. A mechanism
+// at rest has no flux but rounding: what gravity would do without the joints, `free`, counts too.
 // Width: that of a body is known to the compiler; 0: as given.
 template <int Width>
 void add_fluxes(const double* values, int width, int rows, const double* x, const double* free,

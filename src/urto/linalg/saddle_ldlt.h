@@ -1,5 +1,5 @@
-// The saddle point of a part of a step problem, factorised by blocks (block_ldlt.h) and corrected on
-// the unregularised equations:
+// The saddle point of a part of a step problem, factorised by blocks (block_ldlt.h) and corrected
+// on the unregularised equations:
 //
 //     [ H   Jᵀ  ] [  x ]   [  a ]
 //     [ J  −E−δ ] [ −λ ] = [ −b ]      over some nodes of H and some row blocks of J

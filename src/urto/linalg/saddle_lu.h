@@ -7,8 +7,8 @@
 // definite, so that the LDLᵀ of block_ldlt.h does not apply. Dense up to a hundred and sixty
 // unknowns; above, a sparse LU whose analysis is kept while the pattern holds (kept_lu.h). Dense or
 // with kept pivots, nothing is allocated once warm. Rows that depend on each other would make the
-// matrix singular: a constraint row's diagonal is shifted by 1e-12 of its own inertia, and a solution
-// is refined once on the matrix without shifts.
+// matrix singular: a constraint row's diagonal is shifted by 1e-12 of its own inertia, and a
+// solution is refined once on the matrix without shifts.
 #pragma once
 
 #include <memory>
@@ -49,14 +49,15 @@ class SaddleLu {
   void add(const BlockMatrix& A, double factor = 1);
   /// A sparse matrix with its first entry at (row, column).
   void add(const SparseMatrix& A, int row, int column);
-  /// Constraint rows behind the velocities: `upper`ᵀ above, `lower` to the left, one rule per block.
-  /// The two have the same pattern.
+  /// Constraint rows behind the velocities: `upper`ᵀ above, `lower` to the left, one rule per
+  /// block. The two have the same pattern.
   void add_rows(const BlockRows& upper, const BlockRows& lower, std::span<const SaddleRow> rules);
-  /// Marks a constraint row: its shift has the sign of what its diagonal would be after elimination.
+  /// Marks a constraint row: its shift has the sign of what its diagonal would be after
+  /// elimination.
   void shift(int row, int sign) { shifts_.push_back({row, sign}); }
-  /// False if the matrix has a pivot of zero or is not finite. Pivots that are kept depend on what was
-  /// factorised before, and so do the last bits of a solution: not across steps, because a resumed run
-  /// would not have them.
+  /// False if the matrix has a pivot of zero or is not finite. Pivots that are kept depend on what
+  /// was factorised before, and so do the last bits of a solution: not across steps, because a
+  /// resumed run would not have them.
   bool factorize(KeptLu::Pivots pivots = KeptLu::Pivots::chosen);
   /// After a factorisation that succeeded; x is not finite if the solution cannot be had.
   void solve(const Vector& rhs, Vector& x);
@@ -84,8 +85,8 @@ class SaddleLu {
   std::unique_ptr<DenseLu> lu_;
   std::vector<Eigen::Triplet<double>> triplets_ = {};
   std::vector<Shift> shifts_ = {};
-  /// Where in the values of S_ each entry belongs that is added, in the order of adding: while entries
-  /// come in the same order, the pattern is the same and needs no search.
+  /// Where in the values of S_ each entry belongs that is added, in the order of adding: while
+  /// entries come in the same order, the pattern is the same and needs no search.
   std::vector<Place> places_ = {};
   std::vector<int> diagonal_slot_ = {};
   SparseMatrix S_, shifted_sparse_;

@@ -1,7 +1,8 @@
-// Eigen's LDLᵀ of the lower triangle of a sparse symmetric matrix, analysed once and then refilled and
-// solved without allocation: Eigen's own `factorize` makes a permuted copy of the matrix each time,
-// and its `solve` a mask for the permutation. The same operations in the same order, hence the same
-// bits. For the sources of the factors only: Eigen's header is among the slowest to compile.
+// Eigen's LDLᵀ of the lower triangle of a sparse symmetric matrix, analysed once and then refilled
+// and solved without allocation: Eigen's own `factorize` makes a permuted copy of the matrix each
+// time, and its `solve` a mask for the permutation. The same operations in the same order, hence
+// the same bits. For the sources of the factors only: Eigen's header is among the slowest to
+// compile.
 #pragma once
 
 #include <vector>

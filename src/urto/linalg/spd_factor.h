@@ -1,6 +1,7 @@
-// Cholesky factorisation of a sparse symmetric positive definite matrix, with the symbolic analysis kept while the pattern
-// stays. Large matrices go to CHOLMOD's supernodal code where it is built in (URTO_WITH_CHOLMOD), others to Eigen's
-// simplicial one, whose smaller overhead wins below a few hundred rows and which allocates in its analysis only.
+// Cholesky factorisation of a sparse symmetric positive definite matrix, with the symbolic analysis
+// kept while the pattern stays. Large matrices go to CHOLMOD's supernodal code where it is built in
+// (URTO_WITH_CHOLMOD), others to Eigen's simplicial one, whose smaller overhead wins below a few
+// hundred rows and which allocates in its analysis only.
 #pragma once
 
 #include <memory>

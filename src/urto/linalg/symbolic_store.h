@@ -1,7 +1,9 @@
-// Sparse factors kept from one solve to the next for their symbolic analysis (design §6). A factor is lent to one user at a time, given back when the user is
-// gone, and found again by its pattern. Only kernels whose analysis reads the pattern alone: with a store or without one a solve gives the same bits, and so
-// does a run that was resumed (MUMPS's analysis looks at values, so its factors live for one solve).
-// Owned by whoever solves one problem after another; not to be shared between threads.
+// Sparse factors kept from one solve to the next for their symbolic analysis (design §6). A factor
+// is lent to one user at a time, given back when the user is gone, and found again by its pattern.
+// Only kernels whose analysis reads the pattern alone: with a store or without one a solve gives
+// the same bits, and so does a run that was resumed (MUMPS's analysis looks at values, so its
+// factors live for one solve). Owned by whoever solves one problem after another; not to be shared
+// between threads.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +36,8 @@ class SymbolicStore {
     Pattern pattern;
     std::unique_ptr<Kernel> kernel;
   };
-  /// Entries of all patterns of one kind of kernel together; the latest one is kept whatever its size.
+  /// Entries of all patterns of one kind of kernel together; the latest one is kept whatever its
+  /// size.
   static constexpr std::size_t most_entries = 1'000'000;
 
   template <class Kernel>
@@ -70,7 +73,8 @@ class SymbolicStore {
 template <class Kernel>
 class LentFactor {
  public:
-  /// From the store if it has one for the pattern of A; else new. No store, null: new, and gone with this.
+  /// From the store if it has one for the pattern of A; else new. No store, null: new, and gone
+  /// with this.
   LentFactor(SymbolicStore* store, const SparseMatrix& A) : store_(store) {
     if (store_ != nullptr) factor_ = store_->take<Kernel>(A);
     is_new_ = !factor_.kernel;

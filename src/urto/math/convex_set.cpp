@@ -40,10 +40,11 @@ void project_cone(double mu, int dim, const double* z, double* out) {
   }
 }
 
-// The projection of (n, t₁, t₂, …) on {0 ≤ t_k ≤ μ_k n} for t_k ≥ 0: the minimum over s of ½(s − n)² + Σ ½ max(t_k − μ_k s, 0)².
-// Bounds are taken in the order of falling t_k/μ_k, each that the point found so far breaks: it moves the point towards its own
-// t_k/μ_k and never past it, so that it stays active. No test of the sign of a multiplier: rounding decides that on the boundary,
-// and no face at all might pass.
+// The projection of (n, t₁, t₂, …) on {0 ≤ t_k ≤ μ_k n} for t_k ≥ 0: the minimum over s of ½(s −
+// n)² + Σ ½ max(t_k − μ_k s, 0)². Bounds are taken in the order of falling t_k/μ_k, each that the
+// point found so far breaks: it moves the point towards its own t_k/μ_k and never past it, so that
+// it stays active. No test of the sign of a multiplier: rounding decides that on the boundary, and
+// no face at all might pass.
 struct ConeFace {
   ConeParts parts = {};
   std::array<double, 3> length = {};  ///< ‖·‖ of each part of z
@@ -108,7 +109,8 @@ void project_rolling(const ConvexSet& set, const double* z, double* out) {
   out[0] = face.n;
 }
 
-// Appends the column (weights on the normal, and on one tangential unit vector of each friction pair).
+// Appends the column (weights on the normal, and on one tangential unit vector of each friction
+// pair).
 struct FactorWriter {
   double* factor;
   int dim;
@@ -162,7 +164,8 @@ int rolling_derivative(const ConvexSet& set, const double* z, double* factor) {
   FactorWriter write{factor, set.dim};
   const ConeFace face = cone_face(set, z);
   if (face.apex) return 0;
-  // Along the face in (n, ‖t‖, ‖m‖, |s|) one direction moves with n; a bound that is not active leaves its part free.
+  // Along the face in (n, ‖t‖, ‖m‖, |s|) one direction moves with n; a bound that is not active
+  // leaves its part free.
   const auto moves = [&](int k) { return face.active[k] || face.parts.part[k].bound == 0; };
   double weight = 1;
   for (int k = 0; k < face.parts.size; ++k) {

@@ -3,12 +3,14 @@
 //   free          ℝᵈ                                    joints
 //   nonnegative   ℝ₊ᵈ                                   frictionless contacts, limits
 //   cone          {(n, t): ‖t‖ ≤ μ n}, d ≥ 2            Coulomb friction (2D: d = 2, 3D: d = 3)
-//   rolling_cone  {(n, t, m, s): ‖t‖ ≤ μ n, ‖m‖ ≤ μ_r n, |s| ≤ μ_s n}   friction, rolling and spinning resistance:
+//   rolling_cone  {(n, t, m, s): ‖t‖ ≤ μ n, ‖m‖ ≤ μ_r n, |s| ≤ μ_s n}
+//                 friction, rolling and spinning resistance:
 //                 d = 5 without s, d = 4 without m, d = 6 with both
 //   box           [lo, hi]ᵈ (infinite bounds allowed)   relays, joint friction
 //
-// Sources: recipe 000 §2.8 (projection on the cone), recipe 003 A2–A3; the rolling cone is an intersection of
-// cones sharing the normal axis, whose projection is a polyhedral problem in (n, ‖t‖, ‖m‖, |s|).
+// Sources: recipe 000 §2.8 (projection on the cone), recipe 003 A2–A3; the rolling cone is an
+// intersection of cones sharing the normal axis, whose projection is a polyhedral problem in (n,
+// ‖t‖, ‖m‖, |s|).
 #pragma once
 
 #include <array>
@@ -24,7 +26,8 @@ namespace urto {
 
 enum class SetKind : std::uint8_t { free, nonnegative, cone, rolling_cone, box };
 
-/// Largest dimension of one block: a joint has at most six rows. Longer equality sets are split into blocks.
+/// Largest dimension of one block: a joint has at most six rows. Longer equality sets are split
+/// into blocks.
 inline constexpr int max_block = 6;
 
 struct ConvexSet {
@@ -64,7 +67,8 @@ struct ConvexSet {
   bool operator==(const ConvexSet&) const = default;
 };
 
-/// A cone as its normal and the parts that the normal bounds: ‖z[first … first + count − 1]‖ ≤ bound · z[0].
+/// A cone as its normal and the parts that the normal bounds: ‖z[first … first + count − 1]‖ ≤
+/// bound · z[0].
 struct ConeParts {
   struct Part {
     int first = 1, count = 0;
@@ -99,16 +103,18 @@ void project_dual(const ConvexSet& set, const double* z, double* out);
 /// Euclidean distance of z to the set.
 double distance(const ConvexSet& set, const double* z);
 
-/// Support function sup {y·λ : λ in K}: 0 or +∞ for cones. `slack` ≥ 0 is how far y may stand outside the
-/// polar cone before the value is +∞ (a test in exact arithmetic is useless on computed velocities).
+/// Support function sup {y·λ : λ in K}: 0 or +∞ for cones. `slack` ≥ 0 is how far y may stand
+/// outside the polar cone before the value is +∞ (a test in exact arithmetic is useless on computed
+/// velocities).
 double support(const ConvexSet& set, const double* y, double slack = 0);
 
-/// A factor C (dim × rank, column-major in `factor`) of the derivative D = C Cᵀ of the projection at z; where
-/// the projection has a kink, one element of the generalised derivative. Returns the rank.
+/// A factor C (dim × rank, column-major in `factor`) of the derivative D = C Cᵀ of the projection
+/// at z; where the projection has a kink, one element of the generalised derivative. Returns the
+/// rank.
 int projection_derivative(const ConvexSet& set, const double* z, double* factor);
 
-/// De Saxcé's term of a block: μ‖u_T‖ (+ μ_r‖u_R‖ + μ_s|u_S|), added to the normal velocity by exact Coulomb friction;
-/// zero for sets without friction.
+/// De Saxcé's term of a block: μ‖u_T‖ (+ μ_r‖u_R‖ + μ_s|u_S|), added to the normal velocity by
+/// exact Coulomb friction; zero for sets without friction.
 double de_saxce(const ConvexSet& set, const double* u);
 
 /// The product K = K₁ × K₂ × …; block i occupies rows start[i] … start[i+1]−1.

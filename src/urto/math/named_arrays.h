@@ -1,5 +1,6 @@
-// Arrays of numbers by name: what a system or a stepper carries from one accepted state to the next beside its own variables. Whoever
-// writes a checkpoint or copies a state needs to know the names only, so a new stepper needs no new file format.
+// Arrays of numbers by name: what a system or a stepper carries from one accepted state to the next
+// beside its own variables. Whoever writes a checkpoint or copies a state needs to know the names
+// only, so a new stepper needs no new file format.
 #pragma once
 
 #include <string>

@@ -22,7 +22,8 @@ inline double soft_force(const Interactions& rows, const Vector& rate, int block
 
 class ForwardDynamics {
  public:
-  /// Measures `rows` and `rate` and solves. False if the mass matrix is singular on what the joints allow, or not a number.
+  /// Measures `rows` and `rate` and solves. False if the mass matrix is singular on what the joints
+  /// allow, or not a number.
   bool solve(SystemAccess& system, const State& state, double omega, Interactions& rows,
              Vector& rate, Vector& a, Vector& lambda);
 

@@ -1,12 +1,15 @@
-// Interactions: every constraint and contact of one moment, as rows of numbers and the law each obeys. The contract between a system
-// and the steppers (design §2): the system measures, the stepper decides with which coefficients the rows enter its problem.
+// Interactions: every constraint and contact of one moment, as rows of numbers and the law each
+// obeys. The contract between a system and the steppers (design §2): the system measures, the
+// stepper decides with which coefficients the rows enter its problem.
 //
 //     g(q, t)   rows: joint error, gap (normal row of a contact; its tangential rows are 0)
 //     J         ∂g/∂q in the tangent space, block-sparse;   u = J v + g_t
 //     g_t       ∂g/∂t: motors, and kinematic bodies
-//     J̇v        = vᵀ K v plus the mixed and second time derivatives, when asked for (smooth steppers)
+//     J̇v        = vᵀ K v plus the mixed and second time derivatives, when asked for (smooth
+//               steppers)
 //
-// Detection decides once per step which rows there are; measuring puts numbers into them at any state, as often as Newton likes.
+// Detection decides once per step which rows there are; measuring puts numbers into them at any
+// state, as often as Newton likes.
 #pragma once
 
 #include <cmath>
@@ -27,8 +30,8 @@ struct Law {
   double friction = 0;  ///< μ, coulomb
   double rolling = 0;  ///< coulomb, dim 5 and 6: bound of the rolling rows (n, t₁, t₂, m₁, m₂) …
   double spinning = 0;  ///< … dim 4 and 6: and of the last row, the spin about the normal
-  double length =
-      1;  ///< [m] rolling and spinning rows are this times an angular velocity, their impulses moments divided by it
+  double length = 1;    ///< [m] rolling and spinning rows are this times an angular velocity, their
+                        ///< impulses moments divided by it
   double restitution = 0;            ///< Newton's e
   double restitution_threshold = 0;  ///< [m/s] slower approaches do not rebound
   double lower = 0, upper = 0;       ///< force bounds of a box law [N, N·m]
@@ -56,14 +59,16 @@ inline bool acts_one_sided(const Law& law, double gap) {
   return law.kind == LawKind::box || (law.kind != LawKind::equality && gap <= 0);
 }
 
-/// The pull of a contact at a gap [N]. A multiplier of the row is what the surfaces press with besides: the force between them is that less the pull.
+/// The pull of a contact at a gap [N]. A multiplier of the row is what the surfaces press with
+/// besides: the force between them is that less the pull.
 inline double pull(const Law& law, double gap) {
   return gap <= law.cohesion_range ? law.cohesion : 0;
 }
 
 enum class Origin : std::uint8_t { joint, screw, coupling, motor, limit, friction, contact };
 
-/// Where a row block comes from: `index` into the model's array of that kind, or into the rows' contacts.
+/// Where a row block comes from: `index` into the model's array of that kind, or into the rows'
+/// contacts.
 struct RowOrigin {
   Origin kind = Origin::joint;
   int index = 0;
@@ -86,7 +91,8 @@ struct Interactions {
   void clear(int columns);
   /// Opens a block; its rows are zero and without entries.
   void add_block(const Law& law, RowOrigin origin, std::uint64_t id);
-  /// Appends an entry of zeros to the last block and returns its values, `law.dim` × width, row-major. An entry covers one node.
+  /// Appends an entry of zeros to the last block and returns its values, `law.dim` × width,
+  /// row-major. An entry covers one node.
   double* add_entry(int column, int width);
   /// Zeros for all that is measured.
   void clear_numbers();

@@ -19,7 +19,8 @@ RowMap entry_rows(const BlockRows& J, int block, int entry) {
   return {J.values.data() + e.offset, J.height(block), e.width};
 }
 
-// A vector of the tangent plane of `from`, taken to that of `to` by the least rotation, and by the spin of both bodies about the normal: a pair that turns as one takes its spring along.
+// A vector of the tangent plane of `from`, taken to that of `to` by the least rotation, and by the
+// spin of both bodies about the normal: a pair that turns as one takes its spring along.
 Vec3 carried(const Vec3& stretch, const Vec3& from, const Vec3& to, const Vec3& turn) {
   const double cosine = from.dot(to);
   if (cosine < 0.5) return Vec3::Zero();  // another side of the body
@@ -225,7 +226,8 @@ void PenaltySystem::force(const State& state, SystemWorkspace& work, Vector& f) 
   }
 }
 
-// The contact points are taken as fixed to the bodies, as in the rows: −∂f/∂q = −Jᵀ ∂F/∂(g, ξ) J, −∂f/∂v = −Jᵀ ∂F/∂u J.
+// The contact points are taken as fixed to the bodies, as in the rows: −∂f/∂q = −Jᵀ ∂F/∂(g, ξ) J,
+// −∂f/∂v = −Jᵀ ∂F/∂u J.
 void PenaltySystem::assemble(const State& state, const Coefficients& c, Tangent kind,
                              SystemWorkspace& work, BlockMatrix& out) const {
   Scratch& s = scratch(work);
@@ -282,8 +284,8 @@ Energies PenaltySystem::energies(const State& state, SystemWorkspace& work) cons
   return e;
 }
 
-// What the springs do not give back: damping and friction, both counted as damping; and what kinematic bodies give. A spring at its bound that is drawn
-// further only follows the bound.
+// What the springs do not give back: damping and friction, both counted as damping; and what
+// kinematic bodies give. A spring at its bound that is drawn further only follows the bound.
 Powers PenaltySystem::powers(const State& state, SystemWorkspace& work) const {
   Scratch& s = scratch(work);
   Powers out = inner_.powers(state, *s.inner);

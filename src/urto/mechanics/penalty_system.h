@@ -2,13 +2,18 @@
 //
 //     F_N = k δⁿ max(0, 1 + d δ̇)
 //     F_T = −μ F_N u_T/√(‖u_T‖² + v_s²)                         smoothed, or
-//     F_T = −Π(k_t ξ + c_t u_T),  ‖Π(·)‖ ≤ μ F_N,  ξ̇ = u_T      a spring that slips, ‖k_t ξ‖ ≤ μ F_N
+//     F_T = −Π(k_t ξ + c_t u_T),  ‖Π(·)‖ ≤ μ F_N,  ξ̇ = u_T    a spring that slips, ‖k_t ξ‖ ≤ μ F_N
 //
-// of the penetration δ = −g and the slip u_T is added to f (Hunt and Crossley 1975; n = 3/2 is Hertz's law of spheres; Cundall and Strack 1979). Smooth steppers can then be compared with hard
-// contact on the same scene. Smoothed friction creeps: a body on an incline slides at about v_s tan θ/√(μ² − tan² θ). The spring does not: it is kept in the state's named array "friction" by the contact's id.
+// of the penetration δ = −g and the slip u_T is added to f (Hunt and Crossley 1975; n = 3/2 is
+// Hertz's law of spheres; Cundall and Strack 1979). Smooth steppers can then be compared with hard
+// contact on the same scene. Smoothed friction creeps: a body on an incline slides at about v_s tan
+// θ/√(μ² − tan² θ). The spring does not: it is kept in the state's named array "friction" by the
+// contact's id.
 //
-// A force must be a function of the state: ξ at a state is that of the last accepted one, turned with the contact, and how far the points of the two bodies that met there slid apart since. `accept` cuts what is above the bound off. Copies of a
-// state carry their own springs, so a step that is given up leaves no trace.
+// A force must be a function of the state: ξ at a state is that of the last accepted one, turned
+// with the contact, and how far the points of the two bodies that met there slid apart since.
+// `accept` cuts what is above the bound off. Copies of a state carry their own springs, so a step
+// that is given up leaves no trace.
 #pragma once
 
 #include "urto/mechanics/system.h"
@@ -33,7 +38,8 @@ void remember_friction(const FrictionMemory& memory, State& state);
 
 class PenaltySystem final : public System {
  public:
-  /// The inner system must outlive this one. Friction with memory needs one that follows its contacts (contact_tracking).
+  /// The inner system must outlive this one. Friction with memory needs one that follows its
+  /// contacts (contact_tracking).
   PenaltySystem(const System& inner, const PenaltyLaw& law);
 
   const Layout& layout() const override { return inner_.layout(); }

@@ -1,4 +1,5 @@
-// Contacts as rows: the law of a pair of materials, and the relative velocity at the point in the frame of the contact.
+// Contacts as rows: the law of a pair of materials, and the relative velocity at the point in the
+// frame of the contact.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +12,8 @@ namespace {
 
 using Rows66 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
 
-// Rows (n, t₁, t₂, m₁, m₂, s) of a body: the velocity of the point and length × the angular velocity, in the frame [n t₁ t₂].
+// Rows (n, t₁, t₂, m₁, m₂, s) of a body: the velocity of the point and length × the angular
+// velocity, in the frame [n t₁ t₂].
 Rows66 contact_rows(const Mat3& frame, const Mat3& A, const Vec3& arm, double length) {
   Rows66 rows = Rows66::Zero();
   rows.topRows<3>() = contact_velocity_rows(frame, A, arm);
@@ -21,7 +23,8 @@ Rows66 contact_rows(const Mat3& frame, const Mat3& A, const Vec3& arm, double le
   return rows;
 }
 
-// Which of the six rows a law has, in its order: with spinning but no rolling friction the spin follows the forces.
+// Which of the six rows a law has, in its order: with spinning but no rolling friction the spin
+// follows the forces.
 int contact_row(const Law& law, int r) {
   return law.dim == 4 && r == 3 ? 5 : r;
 }
@@ -89,8 +92,8 @@ ContactDrift contact_drift(const Model& model, const State& state, const Contact
 
 }  // namespace
 
-// A length ℓ with which moments and forces weigh alike in one block, ℓ² Σ tr(I⁻¹)/3 = Σ 1/m: solvers step with one number a block, and
-// residuals add squares.
+// A length ℓ with which moments and forces weigh alike in one block, ℓ² Σ tr(I⁻¹)/3 = Σ 1/m:
+// solvers step with one number a block, and residuals add squares.
 double RigidSystem::gyration_length(const Contact& c) const {
   double translation = 0, rotation = 0;
   for (const int body : {c.body_a, c.body_b}) {
@@ -129,7 +132,8 @@ Law RigidSystem::contact_law(const Contact& c, double envelope) const {
   return law;
 }
 
-// Points fixed in the bodies, not J δ: two bodies that turn as one would drift apart by it, by the difference of chord and tangent in every step.
+// Points fixed in the bodies, not J δ: two bodies that turn as one would drift apart by it, by the
+// difference of chord and tangent in every step.
 ContactShift RigidSystem::contact_shift(const State& state, const Interactions& rows, int block,
                                         const Vec3& point, const Vector& increment, double from,
                                         SystemWorkspace& work) const {
@@ -198,9 +202,10 @@ void RigidSystem::measure_contact(const State& state, int block, bool accelerati
   if (accelerations) measure_contact_acceleration(state, block, s, rows);
 }
 
-// With the point of the rows at r from each centre and their directions d, J v = d·(v_A + ω_A × r_A − v_B − ω_B × r_B), so that
-// J̇v = ḋ·u + d·(ω_A × ṙ_A − ω_B × ṙ_B), and likewise of the rolling rows ℓ d·(ω_A − ω_B). What the point and the directions do while the
-// surfaces roll on each other follows from their curvature (recipe 004, supplement §4).
+// With the point of the rows at r from each centre and their directions d, J v = d·(v_A + ω_A × r_A
+// − v_B − ω_B × r_B), so that J̇v = ḋ·u + d·(ω_A × ṙ_A − ω_B × ṙ_B), and likewise of the rolling
+// rows ℓ d·(ω_A − ω_B). What the point and the directions do while the surfaces roll on each other
+// follows from their curvature (recipe 004, supplement §4).
 void RigidSystem::measure_contact_acceleration(const State& state, int block, const Scratch& s,
                                                Interactions& rows) const {
   const Contact& c = rows.contacts[rows.origins[block].index];
@@ -217,7 +222,8 @@ void RigidSystem::measure_contact_acceleration(const State& state, int block, co
   }
 }
 
-// ∂(Jᵀλ)/∂q column by column: a unit motion of one of the two bodies turns the directions and moves the point.
+// ∂(Jᵀλ)/∂q column by column: a unit motion of one of the two bodies turns the directions and moves
+// the point.
 void RigidSystem::add_contact_stiffness(const State& state, const Interactions& rows, int block,
                                         const Vector& lambda, double factor, const Scratch& s,
                                         BlockMatrix& out) const {

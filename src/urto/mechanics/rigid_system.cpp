@@ -19,7 +19,8 @@ Row12 stacked(const BodyVelocity& a, const BodyVelocity& b) {
   return v;
 }
 
-// The entry of the body at `column` in a block, null when it has none: a coupling meets a body more than once.
+// The entry of the body at `column` in a block, null when it has none: a coupling meets a body more
+// than once.
 const BlockRows::Entry* find_entry(const BlockRows& J, int block, int column) {
   for (int e = J.entry_start[block]; e < J.entry_start[block + 1]; ++e) {
     if (J.entries[e].column == column) return &J.entries[e];
@@ -33,7 +34,8 @@ Law softened(Law law, const Softness& s) {
   return law;
 }
 
-// Euler's equations by the implicit midpoint rule, I(ω⁺ − ω) + h ω̄ × Iω̄ = 0: it keeps the kinetic energy, for ω̄·(ω̄ × Iω̄) = 0, and |Iω|. Unknown is ω̄.
+// Euler's equations by the implicit midpoint rule, I(ω⁺ − ω) + h ω̄ × Iω̄ = 0: it keeps the kinetic
+// energy, for ω̄·(ω̄ × Iω̄) = 0, and |Iω|. Unknown is ω̄.
 Vec3 turned_freely(const Mat3& inertia, const Vec3& omega, double h) {
   Vec3 mean = omega;
   for (int k = 0; k < 10; ++k) {

@@ -1,11 +1,13 @@
-// The rigid multibody model as a second-order system: assembles mass, forces, tangents and interactions from a Model.
+// The rigid multibody model as a second-order system: assembles mass, forces, tangents and
+// interactions from a Model.
 #pragma once
 
 #include "urto/mechanics/system.h"
 
 namespace urto {
 
-/// One term of a row: factor × a measure between two markers. Joint rows have one, couplings and screws several.
+/// One term of a row: factor × a measure between two markers. Joint rows have one, couplings and
+/// screws several.
 struct RowTerm {
   int marker_a = 0, marker_b = 0;
   Measure measure = {};
@@ -72,7 +74,8 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   Law contact_law(const Contact& c, double envelope) const;
   double gyration_length(const Contact& c) const;
 
-  /// Adds a term to row `row` of a block: its value to g, its gradient to J, what kinematic bodies do to g_t.
+  /// Adds a term to row `row` of a block: its value to g, its gradient to J, what kinematic bodies
+  /// do to g_t.
   void measure_term(const RowTerm& t, const State& state, int block, int row, bool accelerations,
                     const Scratch& s, Interactions& rows) const;
   void measure_block(const State& state, int block, bool accelerations, Scratch& s,

@@ -1,11 +1,12 @@
-// The second-order system: all that a time stepper may ask of mechanics (design §2). The full 3D model is one (RigidSystem), the
-// small systems of the papers, given by formulas, are others (textbook.h), and so is a user's own. A handful of virtual calls per
-// step, none per row; nothing here knows how large a node is.
+// The second-order system: all that a time stepper may ask of mechanics (design §2). The full 3D
+// model is one (RigidSystem), the small systems of the papers, given by formulas, are others
+// (textbook.h), and so is a user's own. A handful of virtual calls per step, none per row; nothing
+// here knows how large a node is.
 //
 //     M(q) v̇ = f(q, v, t) + Jᵀλ,     g(q, t) obeys its laws,     q̇ by ⊕ of the layout
 //
-// A system is constant: threads may share it. What a call needs to work with belongs to the caller (SystemWorkspace); steppers and
-// analyses hold both together (SystemAccess, below).
+// A system is constant: threads may share it. What a call needs to work with belongs to the caller
+// (SystemWorkspace); steppers and analyses hold both together (SystemAccess, below).
 #pragma once
 
 #include <memory>
@@ -70,12 +71,13 @@ class FreeRotation {
   virtual void turn_freely(double h, Vector& v, Vector& increment) const = 0;
 };
 
-/// What only contacts with memory need (penalty_system.h): material points followed from one state to another.
+/// What only contacts with memory need (penalty_system.h): material points followed from one state
+/// to another.
 class ContactTracking {
  public:
   virtual ~ContactTracking() = default;
-  /// Of a contact block of rows detected at `state`. Its bodies met at `point` at the time `from`, and the configuration moved by
-  /// `increment` since then.
+  /// Of a contact block of rows detected at `state`. Its bodies met at `point` at the time `from`,
+  /// and the configuration moved by `increment` since then.
   virtual ContactShift contact_shift(const State& state, const Interactions& rows, int block,
                                      const Vec3& point, const Vector& increment, double from,
                                      SystemWorkspace& work) const = 0;
@@ -97,11 +99,13 @@ class System {
 
   /// f(q, v, t), overwritten.
   virtual void force(const State& state, SystemWorkspace& work, Vector& f) const = 0;
-  /// out += c_M M − c_v ∂f/∂v − c_q ∂f/∂q, between the matrix's start_assembly and finish_assembly. `kind` is that of the tangents of f.
+  /// out += c_M M − c_v ∂f/∂v − c_q ∂f/∂q, between the matrix's start_assembly and finish_assembly.
+  /// `kind` is that of the tangents of f.
   virtual void assemble(const State& state, const Coefficients& c, Tangent kind,
                         SystemWorkspace& work, BlockMatrix& out) const = 0;
 
-  /// Which rows exist: laws, ids, origins, the nodes they touch, contacts. Overwrites `rows`, whose numbers stay zero.
+  /// Which rows exist: laws, ids, origins, the nodes they touch, contacts. Overwrites `rows`, whose
+  /// numbers stay zero.
   virtual void detect(const State& /*state*/, const DetectionQuery& /*query*/,
                       SystemWorkspace& /*work*/, Interactions& rows) const {
     rows.clear(nv());

@@ -1,6 +1,7 @@
-// Systems given by formulas, small enough to check by hand, behind the same interface as the full model: point masses with rods,
-// springs and guides (pendulums in redundant coordinates, chains, carts, spring–mass networks), linear oscillators of any size, a cart
-// with a pendulum, a rocking block, and a chain of nodes of any sizes.
+// Systems given by formulas, small enough to check by hand, behind the same interface as the full
+// model: point masses with rods, springs and guides (pendulums in redundant coordinates, chains,
+// carts, spring–mass networks), linear oscillators of any size, a cart with a pendulum, a rocking
+// block, and a chain of nodes of any sizes.
 #pragma once
 
 #include <string>
@@ -16,7 +17,8 @@ struct LinkEnd {
   Vec3 place = Vec3::Zero();
 };
 
-/// A rod holds ½(‖d‖² − L²) = 0 (recipe 000, T2: not ‖d‖ − L, so that its multiplier is force over length).
+/// A rod holds ½(‖d‖² − L²) = 0 (recipe 000, T2: not ‖d‖ − L, so that its multiplier is force over
+/// length).
 struct Rod {
   LinkEnd a = {}, b = {};
   double length = 1;
@@ -65,11 +67,13 @@ class PointSystem final : public System {
   std::vector<double> masses_ = {};
 };
 
-/// Points hanging one from the next along `direction` from the origin, at rest; `state` gets their places.
+/// Points hanging one from the next along `direction` from the origin, at rest; `state` gets their
+/// places.
 void make_point_chain(int links, double length, double mass, const Vec3& direction,
                       PointSystem& system, State& state);
 
-/// M q̈ + D q̇ + K q = load. One node where the matrices are small; one per coordinate, coupled where they have entries, above that.
+/// M q̈ + D q̇ + K q = load. One node where the matrices are small; one per coordinate, coupled where
+/// they have entries, above that.
 class LinearSystem final : public System {
  public:
   LinearSystem(Matrix M, Matrix D, Matrix K, Vector load);
@@ -87,8 +91,8 @@ class LinearSystem final : public System {
   Vector load_;
 };
 
-/// A cart that slides along x with a point mass on a rod hinged to it, in minimal coordinates (s, θ from the hanging position): its mass matrix
-/// depends on θ.
+/// A cart that slides along x with a point mass on a rod hinged to it, in minimal coordinates (s, θ
+/// from the hanging position): its mass matrix depends on θ.
 class CartPendulum final : public System {
  public:
   double cart = 1, bob = 1, length = 1, gravity = 9.81;
@@ -105,13 +109,15 @@ class CartPendulum final : public System {
   Layout layout_ = {};
 };
 
-/// A rectangular block that rocks on the two lower edges of a rough floor without sliding (G. W. Housner, "The behavior of inverted pendulum structures during earthquakes", 1963). With R the
+/// A rectangular block that rocks on the two lower edges of a rough floor without sliding (G. W.
+/// Housner, "The behavior of inverted pendulum structures during earthquakes", 1963). With R the
 /// half diagonal and α its angle from the vertical,
 ///
 ///     (4/3) m R² φ̈ = −m g R sin(α − φ),     φ ≥ 0,     φ̇⁺ = −(1 − (3/2) sin²α) φ̇⁻ where φ = 0
 ///
-/// The coordinate is φ = |θ|, the tilt about whichever edge carries: the block is its own mirror image, so passing on to the other edge, with the angular momentum about it kept, is a rebound of φ by
-/// Newton's law. Smooth steppers go from impact to impact, dvi through them.
+/// The coordinate is φ = |θ|, the tilt about whichever edge carries: the block is its own mirror
+/// image, so passing on to the other edge, with the angular momentum about it kept, is a rebound of
+/// φ by Newton's law. Smooth steppers go from impact to impact, dvi through them.
 class RockingBlock final : public System {
  public:
   double weight = 1;  ///< m g [N]
@@ -124,7 +130,8 @@ class RockingBlock final : public System {
   double rate_squared() const { return 0.75 * gravity / radius; }
   /// Housner's ratio of angular velocities after and before an impact.
   double impact_ratio() const;
-  /// Of rocking from φ₀ at rest, impacts not counted, for slender blocks: (4/p) acosh(1/(1 − φ₀/α)) [s].
+  /// Of rocking from φ₀ at rest, impacts not counted, for slender blocks: (4/p) acosh(1/(1 − φ₀/α))
+  /// [s].
   double slender_period(double tilt) const;
 
   const Layout& layout() const override { return layout_; }
@@ -144,8 +151,10 @@ class RockingBlock final : public System {
   Layout layout_ = {};
 };
 
-/// Nodes of any sizes in a row, each tied to the next by a spring and a damper between their first coordinates and by a mass that couples
-/// the two, as a consistent finite-element mass does; poses besides flat nodes. The first node may be held by a row. For tests of what must not depend on a size.
+/// Nodes of any sizes in a row, each tied to the next by a spring and a damper between their first
+/// coordinates and by a mass that couples the two, as a consistent finite-element mass does; poses
+/// besides flat nodes. The first node may be held by a row. For tests of what must not depend on a
+/// size.
 class NodeChain final : public System {
  public:
   double stiffness = 100, damping = 0.1;  ///< [N/m, N·s/m] of every spring
@@ -154,7 +163,8 @@ class NodeChain final : public System {
 
   void add_flat_node(int size);
   void add_pose_node();
-  /// Everything at rest, poses unturned, the first coordinates stretched by `stretch` from one node to the next.
+  /// Everything at rest, poses unturned, the first coordinates stretched by `stretch` from one node
+  /// to the next.
   State start(double stretch) const;
 
   const Layout& layout() const override { return layout_; }

@@ -19,9 +19,11 @@ extern "C" {
 namespace urto {
 namespace {
 
-// Thickness over extent. Thinner solids have faces that rounding turns, and are better given as boxes.
+// Thickness over extent. Thinner solids have faces that rounding turns, and are better given as
+// boxes.
 constexpr double thinnest = 1e-6;
-// Triangles that are lower than this share of the extent come from rounded coordinates, not from edges that somebody meant.
+// Triangles that are lower than this share of the extent come from rounded coordinates, not from
+// edges that somebody meant.
 constexpr double lowest = 1e-8;
 
 void check_points(std::span<const Vec3> points, std::string_view name) {
@@ -126,7 +128,8 @@ class Qhull {
 };
 
 std::vector<std::array<int, 3>> enclose(std::span<const Vec3> points, std::string_view name) {
-  // Qhull's tolerances grow with the coordinates: it sees the points around the origin, with an extent of about 1.
+  // Qhull's tolerances grow with the coordinates: it sees the points around the origin, with an
+  // extent of about 1.
   Box3 box;
   for (const Vec3& x : points) box.extend(x);
   const double scale = std::exp2(-std::ilogb(box.diagonal().maxCoeff()));
@@ -169,8 +172,8 @@ TriangleMesh in_order(std::span<const Vec3> points, std::vector<std::array<int, 
   return mesh;
 }
 
-// The vertices without those that are nearly on the longest edge of a low triangle: the hull of the rest is the same up to that height. Nobody
-// goes in whose company another has just gone.
+// The vertices without those that are nearly on the longest edge of a low triangle: the hull of the
+// rest is the same up to that height. Nobody goes in whose company another has just gone.
 std::vector<Vec3> without_slivers(const TriangleMesh& hull, double height) {
   enum Fate : char { open, stays, goes };
   std::vector<Fate> fate(hull.vertices.size(), open);

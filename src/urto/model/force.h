@@ -1,10 +1,12 @@
 // Smooth forces with their tangents: springs, dampers, bushings, loads, gravity fields.
 //
-// A force adds its wrench to f and, when asked, its tangents to a block matrix with one node per dynamic body:
-//     stiffness  −∂f/∂q  and  damping  −∂f/∂v   in the tangent space (increments ⊕), each with the factor the caller wants.
-// Exact tangents are not symmetric in general. For the implicit steppers with contact there is the positive semi-definite
-// approximation of recipe 002 (9.2)–(9.3): only the terms γ ∇φ ∇φᵀ of each spring and δ ∇φ ∇φᵀ of each damper, which keeps H positive
-// definite for every step size.
+// A force adds its wrench to f and, when asked, its tangents to a block matrix with one node per
+// dynamic body:
+//     stiffness  −∂f/∂q  and  damping  −∂f/∂v   in the tangent space (increments ⊕), each with the
+//                factor the caller wants.
+// Exact tangents are not symmetric in general. For the implicit steppers with contact there is the
+// positive semi-definite approximation of recipe 002 (9.2)–(9.3): only the terms γ ∇φ ∇φᵀ of each
+// spring and δ ∇φ ∇φᵀ of each damper, which keeps H positive definite for every step size.
 #pragma once
 
 #include <array>
@@ -24,7 +26,8 @@ namespace urto {
 struct Model;
 struct State;
 
-/// force = characteristic(argument), a line, a table (linear between points, straight lines outside) or a user function that returns (value, derivative).
+/// force = characteristic(argument), a line, a table (linear between points, straight lines
+/// outside) or a user function that returns (value, derivative).
 struct Characteristic {
   double slope = 0;  ///< used when `table_x` is empty and `user` is not set
   std::vector<double> table_x, table_y;
@@ -33,8 +36,9 @@ struct Characteristic {
 /// (value, derivative) at x.
 std::array<double, 2> evaluate(const Characteristic& c, double x);
 
-/// A spring and damper on a measure s between two markers: generalised force −k(s − s₀) − c(ṡ), plus `preload`, along ∇s. With the measure `distance` it is the
-/// spring between two points, with `angle` the torsion spring about an axis, with `along` a slide spring.
+/// A spring and damper on a measure s between two markers: generalised force −k(s − s₀) − c(ṡ),
+/// plus `preload`, along ∇s. With the measure `distance` it is the spring between two points, with
+/// `angle` the torsion spring about an axis, with `along` a slide spring.
 struct MeasureSpring {
   std::string name = {};
   int marker_a = -1, marker_b = -1;
@@ -46,8 +50,10 @@ struct MeasureSpring {
   int angle_index = -1;  ///< into State::angles when the measure counts turns, −1 otherwise
 };
 
-/// Six-dimensional linear spring between two markers, in the axes of a: forces on the components of w, torques on the rotation vector θ of b against a. The
-/// force on a acts at b's origin. It has the potential ½Σk w² + ½Σk θ², and its exact tangent is complete. ‖θ‖ ≤ π: past half a turn the torque jumps.
+/// Six-dimensional linear spring between two markers, in the axes of a: forces on the components of
+/// w, torques on the rotation vector θ of b against a. The force on a acts at b's origin. It has
+/// the potential ½Σk w² + ½Σk θ², and its exact tangent is complete. ‖θ‖ ≤ π: past half a turn the
+/// torque jumps.
 struct Bushing {
   std::string name = {};
   int marker_a = -1, marker_b = -1;
@@ -56,7 +62,8 @@ struct Bushing {
   Eigen::Matrix<double, 6, 1> damping = Eigen::Matrix<double, 6, 1>::Zero();
 };
 
-/// A force and a torque at a marker, functions of time, in world or marker axes (`follows` the body).
+/// A force and a torque at a marker, functions of time, in world or marker axes (`follows` the
+/// body).
 struct Load {
   std::string name = {};
   int marker = -1;
@@ -65,7 +72,8 @@ struct Load {
   std::array<Function, 3> torque{ConstantFunction{}, ConstantFunction{}, ConstantFunction{}};
 };
 
-/// Attraction −strength · m (x − centre)/‖x − centre‖³ on every dynamic body; strength = G M [m³/s²].
+/// Attraction −strength · m (x − centre)/‖x − centre‖³ on every dynamic body; strength = G M
+/// [m³/s²].
 struct CentralGravity {
   std::string name = {};
   Vec3 centre = Vec3::Zero();
@@ -79,7 +87,8 @@ struct Drag {
   double linear = 0, angular = 0;  ///< [N·s/m], [N·m·s]
 };
 
-/// Anything else, from C++ or Python: adds to f (size nv). Explicit in the implicit steppers (no tangent).
+/// Anything else, from C++ or Python: adds to f (size nv). Explicit in the implicit steppers (no
+/// tangent).
 struct UserForce {
   std::string name = {};
   std::function<void(const Model&, const State&, Vector& f)> add = {};
@@ -92,19 +101,21 @@ enum class Tangent : std::uint8_t { exact, semidefinite };
 
 /// f += the force at the state.
 void add_force(const Force& force, const Model& model, const State& state, Vector& f);
-/// out += −c_v ∂f/∂v − c_q ∂f/∂q (nothing for UserForce), nodes numbered as the model's slots. Central gravity has the semi-definite
-/// tangent zero.
+/// out += −c_v ∂f/∂v − c_q ∂f/∂q (nothing for UserForce), nodes numbered as the model's slots.
+/// Central gravity has the semi-definite tangent zero.
 struct TangentFactors {
   double damping = 0, stiffness = 0;  ///< c_v, c_q
 };
 void add_tangents(const Force& force, const Model& model, const State& state, Tangent kind,
                   const TangentFactors& factors, BlockMatrix& out);
-/// Potential energy stored (a preload's included); zero at s = s₀, for dissipative parts, loads and user forces.
+/// Potential energy stored (a preload's included); zero at s = s₀, for dissipative parts, loads and
+/// user forces.
 double potential_energy(const Force& force, const Model& model, const State& state);
 /// Power that the force takes out by damping, ≥ 0 [W]; a spring's damper, a bushing's, drag.
 double dissipated_power(const Force& force, const Model& model, const State& state);
-/// Power of what is neither potential nor damping, positive when energy enters [W]: loads, user forces, and what kinematic bodies give through springs and bushings.
-/// For every force f·v = −d(potential_energy)/dt − dissipated_power + supplied_power.
+/// Power of what is neither potential nor damping, positive when energy enters [W]: loads, user
+/// forces, and what kinematic bodies give through springs and bushings. For every force f·v =
+/// −d(potential_energy)/dt − dissipated_power + supplied_power.
 double supplied_power(const Force& force, const Model& model, const State& state);
 
 }  // namespace urto

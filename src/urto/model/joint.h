@@ -1,8 +1,11 @@
-// Joints as tables of measures: which measures are held at zero, and which remain as the joint's coordinates.
+// Joints as tables of measures: which measures are held at zero, and which remain as the joint's
+// coordinates.
 //
 // Axes (of frame a and frame b, which coincide at zero of all coordinates):
-//   revolute, cylindrical, screw, prismatic, point-on-line: along/about z;  planar and point-on-plane: z is the normal;
-//   universal: x of a stays at right angles to y of b;  gear, rack-and-pinion: couplings of coordinates of other joints.
+//   revolute, cylindrical, screw, prismatic, point-on-line: along/about z;
+//       planar and point-on-plane: z is the normal;
+//   universal: x of a stays at right angles to y of b;  gear, rack-and-pinion: couplings of
+//       coordinates of other joints.
 // The one measure not held at zero is that of the distance joint: it is held at Joint::length,
 // which the caller subtracts.
 //

@@ -1,7 +1,10 @@
-// The configuration of a system as a row of nodes: where each begins in q and in v, and what ⊕ is on it.
+// The configuration of a system as a row of nodes: where each begins in q and in v, and what ⊕ is
+// on it.
 //
-//     flat   q ⊕ δ = q + δ, any number of coordinates: point masses, textbook coordinates, finite-element nodes
-//     pose   a position (world) and a unit quaternion (w, x, y, z) with increments on the right: 7 numbers in q, 6 in v
+//     flat   q ⊕ δ = q + δ, any number of coordinates: point masses, textbook coordinates,
+//            finite-element nodes
+//     pose   a position (world) and a unit quaternion (w, x, y, z) with increments on the right: 7
+//            numbers in q, 6 in v
 #pragma once
 
 #include <cstdint>
@@ -31,7 +34,8 @@ struct Layout {
 void add_increment(const Layout& layout, const Vector& q, const Vector& delta, Vector& out);
 /// The δ with from ⊕ δ = to.
 void difference(const Layout& layout, const Vector& to, const Vector& from, Vector& delta);
-/// T(δ) with q ⊕ (δ + ε) = (q ⊕ δ) ⊕ (T(δ) ε + O(ε²)): block-diagonal, not symmetric. Left without nodes where ⊕ is a sum.
+/// T(δ) with q ⊕ (δ + ε) = (q ⊕ δ) ⊕ (T(δ) ε + O(ε²)): block-diagonal, not symmetric. Left without
+/// nodes where ⊕ is a sum.
 void increment_tangent(const Layout& layout, const Vector& delta, BlockMatrix& T);
 
 }  // namespace urto

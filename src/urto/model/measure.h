@@ -1,13 +1,18 @@
-// Scalar measures between two frames: the one building block of joints, limits, motors, joint friction and springs.
+// Scalar measures between two frames: the one building block of joints, limits, motors, joint
+// friction and springs.
 //
-// Frame a (on body A) and frame b (on body B) have origins X_a, X_b and axes F_a = A_a R_a, F_b = A_b R_b (columns, world);
-// w = X_b − X_a. A measure is a function c(q) of the two poses with its row and its second derivative in the tangent space:
+// Frame a (on body A) and frame b (on body B) have origins X_a, X_b and axes F_a = A_a R_a, F_b =
+// A_b R_b (columns, world); w = X_b − X_a. A measure is a function c(q) of the two poses with its
+// row and its second derivative in the tangent space:
 //
-//     ċ = J v,      J: (v_A, Ω_A, v_B, Ω_B), 12 numbers     (world velocity, body angular velocity: design §3)
-//     K_ij = ∂J_i/∂δ_j  for increments q ⊕ δ,   so that  J̇ v = vᵀ K v  and the geometric stiffness (Jᵀλ)_q = λ K
+//     ċ = J v,      J: (v_A, Ω_A, v_B, Ω_B), 12 numbers     (world velocity, body angular velocity:
+//                   design §3)
+//     K_ij = ∂J_i/∂δ_j  for increments q ⊕ δ,   so that  J̇ v = vᵀ K v
+//                       and the geometric stiffness (Jᵀλ)_q = λ K
 //
-// K is not symmetric on the Lie group (its skew part is the bracket); it is exact, and checked by finite differences of ⊕.
-// Sources: recipe 000 §2.3 (positions, distance), the rest derived from δd = −A ã θ for a body-fixed direction d = A a.
+// K is not symmetric on the Lie group (its skew part is the bracket); it is exact, and checked by
+// finite differences of ⊕. Sources: recipe 000 §2.3 (positions, distance), the rest derived from δd
+// = −A ã θ for a body-fixed direction d = A a.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
-// What exists (Model, constant during a run) and where it is (State, copyable). Bodies, markers and the rest are indices into
-// arrays; names are for people.
+// What exists (Model, constant during a run) and where it is (State, copyable). Bodies, markers and
+// the rest are indices into arrays; names are for people.
 //
 //   q of a dynamic body: centre of mass (world), unit quaternion (w, x, y, z): 7 numbers at 7·slot
 //   v of a dynamic body: velocity (world), angular velocity (body):            6 numbers at 6·slot
-// Fixed and kinematic bodies have no slot; a kinematic body's pose and velocity are functions of time.
+// Fixed and kinematic bodies have no slot; a kinematic body's pose and velocity are functions of
+// time.
 #pragma once
 
 #include <array>
@@ -24,7 +25,8 @@ namespace urto {
 
 enum class BodyKind : std::uint8_t { dynamic, fixed, kinematic };
 
-/// A prescribed motion: the start pose moved by (x, y, z)(t) in world axes and turned by angle(t) about a body axis.
+/// A prescribed motion: the start pose moved by (x, y, z)(t) in world axes and turned by angle(t)
+/// about a body axis.
 struct Motion {
   std::array<Function, 3> position{ConstantFunction{}, ConstantFunction{}, ConstantFunction{}};
   Vec3 axis = Vec3::UnitZ();
@@ -34,11 +36,11 @@ struct Motion {
 struct Body {
   std::string name = {};
   BodyKind kind = BodyKind::dynamic;
-  double mass = 1;  ///< [kg], dynamic bodies
-  Mat3 inertia = Mat3::
-      Identity();   ///< about the centre of mass in body axes, symmetric positive definite [kg m²]
-  Pose start = {};  ///< of the centre of mass and the body axes, world
-  Vec3 velocity = Vec3::Zero();          ///< at the start, world
+  double mass = 1;                  ///< [kg], dynamic bodies
+  Mat3 inertia = Mat3::Identity();  ///< about the centre of mass in body axes, symmetric positive
+                                    ///< definite [kg m²]
+  Pose start = {};                  ///< of the centre of mass and the body axes, world
+  Vec3 velocity = Vec3::Zero();     ///< at the start, world
   Vec3 angular_velocity = Vec3::Zero();  ///< at the start, body axes
   Motion motion = {};                    ///< kinematic bodies
   bool gyroscopic = true;                ///< false leaves −Ω × IΩ out
@@ -52,7 +54,8 @@ struct Marker {
   LocalFrame frame = {};
 };
 
-/// Compliance of held rows: a spring and damper instead of a rigid constraint (recipe 000 §2.17). Infinite stiffness is rigid.
+/// Compliance of held rows: a spring and damper instead of a rigid constraint (recipe 000 §2.17).
+/// Infinite stiffness is rigid.
 struct Softness {
   double stiffness = std::numeric_limits<double>::infinity();  ///< [N/m, N·m/rad]
   double damping = 0;
@@ -74,7 +77,8 @@ struct CoordinateRef {
   int joint = -1, coordinate = 0;
 };
 
-/// Σ factor_k · coordinate_k = target(t): gears (factors 1 and ratio), rack and pinion, differentials.
+/// Σ factor_k · coordinate_k = target(t): gears (factors 1 and ratio), rack and pinion,
+/// differentials.
 struct Coupling {
   std::string name = {};
   std::vector<CoordinateRef> coordinates = {};
@@ -90,8 +94,8 @@ struct Motor {
   CoordinateRef on = {};
   MotorMode mode = MotorMode::position;
   Function value = ConstantFunction{};
-  double max_force = std::numeric_limits<
-      double>::infinity();  ///< [N, N·m] speed motors: a bound on what it can give
+  double max_force = std::numeric_limits<double>::infinity();  ///< [N, N·m] speed motors: a bound
+                                                               ///< on what it can give
   Softness softness = {};
 };
 
@@ -144,20 +148,23 @@ struct Model {
   int nv() const { return 6 * slots; }
 };
 
-/// Numbers the slots and the angles and checks everything: indices, finite numbers, positive masses, positive definite inertias that satisfy the triangle
-/// inequality, non-zero quaternions (normalised here), limits in order, friction ≥ 0, meshes and margins (shape_geometry.h). Throws InputError naming the item.
+/// Numbers the slots and the angles and checks everything: indices, finite numbers, positive
+/// masses, positive definite inertias that satisfy the triangle inequality, non-zero quaternions
+/// (normalised here), limits in order, friction ≥ 0, meshes and margins (shape_geometry.h). Throws
+/// InputError naming the item.
 void finalize(Model& model);
 
 /// Where the system is. Copy it to keep it.
 struct State {
   double t = 0;
   Vector q, v;
-  /// What parts of a system remember of the last accepted state: angles that count turns, springs of friction.
+  /// What parts of a system remember of the last accepted state: angles that count turns, springs
+  /// of friction.
   NamedArrays memory = {};
 };
 
-/// Angles of joint coordinates (and angular springs) that count turns, as they were at the last accepted state: a measured angle is
-/// continued to the nearest value. One per angle of the model.
+/// Angles of joint coordinates (and angular springs) that count turns, as they were at the last
+/// accepted state: a measured angle is continued to the nearest value. One per angle of the model.
 inline const std::vector<double>& angles(const State& state) {
   static const std::vector<double> none;
   const std::vector<double>* found = state.memory.find("angles");

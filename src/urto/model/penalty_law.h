@@ -1,4 +1,5 @@
-// The numbers of contact by penalty: a normal force from the penetration δ, friction smoothed in the slip or by a spring that slips at its bound.
+// The numbers of contact by penalty: a normal force from the penetration δ, friction smoothed in
+// the slip or by a spring that slips at its bound.
 #pragma once
 
 namespace urto {

@@ -27,16 +27,17 @@ enum class ShapeKind : std::uint8_t {
 };
 std::string_view to_string(ShapeKind kind);
 
-/// A surface of triangles, counter-clockwise seen from outside. Hulls: the closed convex surface, every vertex on it. Height fields: the upper surface, the
-/// solid is below (−z).
+/// A surface of triangles, counter-clockwise seen from outside. Hulls: the closed convex surface,
+/// every vertex on it. Height fields: the upper surface, the solid is below (−z).
 struct TriangleMesh {
   std::vector<Vec3> vertices = {};  ///< [m]
   std::vector<std::array<int, 3>> triangles = {};
 };
 
-/// One shape of a body. `size` [m] by kind: sphere (radius, –, –); box: half edges; cylinder, capsule: (radius, half length of the straight part, –), axis z;
-/// cone: (base radius, half height, –), axis z, apex at +z, origin at half height; ellipsoid: half axes; half-space: unused, the solid is z ≤ 0;
-/// hull, mesh, height field: unused, see `geometry`.
+/// One shape of a body. `size` [m] by kind: sphere (radius, –, –); box: half edges; cylinder,
+/// capsule: (radius, half length of the straight part, –), axis z; cone: (base radius, half height,
+/// –), axis z, apex at +z, origin at half height; ellipsoid: half axes; half-space: unused, the
+/// solid is z ≤ 0; hull, mesh, height field: unused, see `geometry`.
 struct Shape {
   ShapeKind kind = ShapeKind::sphere;
   Vec3 size = Vec3::Zero();
@@ -57,14 +58,16 @@ struct MassProperties {
   Mat3 inertia = Mat3::Zero();  ///< about the centre, in the axes of the frame asked for [kg m²]
 };
 
-/// Of a homogeneous solid in its own frame. Throws InputError for a half-space (infinite) and for sizes that are not positive.
+/// Of a homogeneous solid in its own frame. Throws InputError for a half-space (infinite) and for
+/// sizes that are not positive.
 MassProperties mass_properties(ShapeKind kind, const Vec3& size, double density);
 /// The same solid placed in another frame.
 MassProperties transformed(const MassProperties& m, const Pose& pose);
 /// Two solids as one (parallel axes).
 MassProperties combined(const MassProperties& a, const MassProperties& b);
 
-/// Surface properties; a pair of materials is mixed when it has no entry of its own. Forces, moments and stiffness are those of one contact point.
+/// Surface properties; a pair of materials is mixed when it has no entry of its own. Forces,
+/// moments and stiffness are those of one contact point.
 struct Material {
   std::string name = "default";
   double friction = 0.5;             ///< Coulomb's μ
@@ -81,7 +84,8 @@ struct Material {
 
 enum class MixingRule : std::uint8_t { minimum, maximum, average, geometric, multiply };
 
-/// How the properties of two surfaces make those of the pair. Stiffness and damping have no choice: the two surfaces are springs in series.
+/// How the properties of two surfaces make those of the pair. Stiffness and damping have no choice:
+/// the two surfaces are springs in series.
 struct Mixing {
   MixingRule friction = MixingRule::geometric;  ///< zero wins
   MixingRule restitution = MixingRule::maximum;
@@ -92,8 +96,9 @@ struct Mixing {
   MixingRule cohesion_range = MixingRule::maximum;
 };
 
-/// The properties of a pair. 1/k = 1/k_a + 1/k_b; the dampers dissipate what they do when the springs share the deformation, c = c_a s_a² + c_b s_b² with
-/// s_a = k/k_a. A soft pair has no restitution: its rebound comes from k and c.
+/// The properties of a pair. 1/k = 1/k_a + 1/k_b; the dampers dissipate what they do when the
+/// springs share the deformation, c = c_a s_a² + c_b s_b² with s_a = k/k_a. A soft pair has no
+/// restitution: its rebound comes from k and c.
 Material mixed(const Material& a, const Material& b, const Mixing& rules = {});
 
 }  // namespace urto

@@ -125,7 +125,8 @@ void check_closed(const TriangleMesh& mesh, std::string_view name,
   }
 }
 
-// ∫ over the tetrahedron of the origin and a triangle, of 1, x and xxᵀ (B. Mirtich 1996, D. Eberly 2002; here in the closed form for simplices).
+// ∫ over the tetrahedron of the origin and a triangle, of 1, x and xxᵀ (B. Mirtich 1996, D. Eberly
+// 2002; here in the closed form for simplices).
 struct Moments {
   double volume = 0;
   Vec3 first = Vec3::Zero();
@@ -159,7 +160,8 @@ TriangleMesh weld(const TriangleMesh& mesh, std::string_view name, double tolera
   check_numbers(mesh, name);
   const Box3 box = bounds(mesh);
   const double reach = tolerance * box.diagonal().norm();
-  // Cells at least as wide as the reach: near vertices are at most one cell apart. 2⁻²⁰ of the diagonal keeps their numbers small.
+  // Cells at least as wide as the reach: near vertices are at most one cell apart. 2⁻²⁰ of the
+  // diagonal keeps their numbers small.
   const double cell = std::max(reach, box.diagonal().norm() * 0x1p-20);
   const auto key = [](const std::array<std::int64_t, 3>& c) {
     return (static_cast<std::uint64_t>(c[0] + 1) << 42U) |
@@ -266,7 +268,8 @@ MassProperties mass_properties(const TriangleMesh& mesh, double density, std::st
                      "a number that is not negative (kg/m³)");
   }
   check_mesh(mesh, name, Surface::closed);
-  // Far from the origin the moments would cancel; the middle of the box is near enough to the centre.
+  // Far from the origin the moments would cancel; the middle of the box is near enough to the
+  // centre.
   const Vec3 middle = bounds(mesh).center();
   const Moments m = moments_about(mesh, middle);
   const Vec3 center = m.first / m.volume;

@@ -1,6 +1,7 @@
 #include "urto/page/page_asset.h"
 
-// The assembler copies the files: no generated sources of megabytes to compile. The build gives the paths.
+// The assembler copies the files: no generated sources of megabytes to compile. The build gives the
+// paths.
 #define URTO_EMBED(symbol, file)                                               \
   asm(".pushsection .rodata\n"                                                 \
       ".global urto_" symbol "_begin\nurto_" symbol "_begin:\n.incbin \"" file \

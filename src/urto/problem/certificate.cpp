@@ -36,7 +36,8 @@ Bounds bounds_of(const ConvexSet& set, const Block& z) {
   return out;
 }
 
-// Moves z to the nearest point where the bounds in `active` hold with equality; false if that breaks another.
+// Moves z to the nearest point where the bounds in `active` hold with equality; false if that
+// breaks another.
 bool nearest_on_bounds(const Bounds& bounds, int active, Block& z) {
   double sum = z[0];
   double weight = 1;
@@ -63,8 +64,9 @@ bool nearest_on_bounds(const Bounds& bounds, int active, Block& z) {
   return true;
 }
 
-// λ − Π_K(λ − v), written so that an inactive constraint returns v or λ themselves: with heavy bodies ‖λ‖ is so large
-// that forming λ − (λ − v) would lose v in rounding, and the certificate would blame the solver for it.
+// λ − Π_K(λ − v), written so that an inactive constraint returns v or λ themselves: with heavy
+// bodies ‖λ‖ is so large that forming λ − (λ − v) would lose v in rounding, and the certificate
+// would blame the solver for it.
 Block natural_map(const ConvexSet& set, const Block& lambda, const Block& v) {
   const Block z = lambda - v;
   switch (set.kind) {
@@ -90,7 +92,8 @@ Block natural_map(const ConvexSet& set, const Block& lambda, const Block& v) {
       return lambda - direction * (z.dot(direction) / direction.squaredNorm());
     }
     case SetKind::rolling_cone: {
-      // Dykstra-free: the nearest point over all choices of active bounds that are feasible for the others.
+      // Dykstra-free: the nearest point over all choices of active bounds that are feasible for the
+      // others.
       const Bounds bounds = bounds_of(set, z);
       bool inside = z[0] >= 0;
       for (int k = 0; k < bounds.size; ++k) {
@@ -119,7 +122,8 @@ double distance_to(const ConvexSet& set, const Block& lambda) {
   return natural_map(set, lambda, Block::Zero(set.dim)).norm();
 }
 
-// σ_K(−û) of the blocks where it is finite and not zero: boxes. For cones the infeasibility shows in the natural map.
+// σ_K(−û) of the blocks where it is finite and not zero: boxes. For cones the infeasibility shows
+// in the natural map.
 double box_support(const ConvexSet& set, const Block& minus_u) {
   if (set.kind != SetKind::box) return 0;
   double sum = 0;
@@ -142,12 +146,14 @@ double relative(double value, double size) {
   return size > 0 ? value / size : value;
 }
 
-// A sum of n terms t is known to n ε Σ|t| at best (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-// ed., eq. 3.5), and x itself was rounded after the solve. Rows have some twelve terms, six of each body.
+// A sum of n terms t is known to n ε Σ|t| at best (Higham, Accuracy and Stability of Numerical
+// Algorithms, 2nd ed., eq. 3.5), and x itself was rounded after the solve. Rows have some twelve
+// terms, six of each body.
 constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();
 
-// A velocity error, less what rounding can make of it, relative to ‖q‖; where that is rounding itself (a
-// mechanism that coasts along its joints) relative to the velocities that q was summed from.
+// A velocity error, less what rounding can make of it, relative to ‖q‖; where that is rounding
+// itself (a mechanism that coasts along its joints) relative to the velocities that q was summed
+// from.
 double relative_to_motion(double off, double q, double terms) {
   const double beyond = std::isfinite(off) ? std::max(0.0, off - rounding * terms) : off;
   return relative(beyond, q > rounding * terms ? q : terms);
@@ -163,8 +169,9 @@ double Certificate::residual() const {
   return worst(worst(momentum, natural_map), natural_map_scaled);
 }
 
-// H⁻¹ block by block, kept while H stays the same: a rigid body's mass does not change from step to step. LU, not Cholesky: finite-element
-// files have mass matrices that are not quite symmetric, and q must be the one of the matrix given.
+// H⁻¹ block by block, kept while H stays the same: a rigid body's mass does not change from step to
+// step. LU, not Cholesky: finite-element files have mass matrices that are not quite symmetric, and
+// q must be the one of the matrix given.
 void Certifier::invert_blocks(const BlockMatrix& H) {
   if (H.values == mass_ && H.start == mass_start_) return;
   mass_ = H.values;
@@ -183,8 +190,8 @@ void Certifier::invert_blocks(const BlockMatrix& H) {
   }
 }
 
-// Springs and elements couple the blocks: a factor of the certificate's own, its pattern kept from step to step. False where H is not
-// positive definite or not symmetric.
+// Springs and elements couple the blocks: a factor of the certificate's own, its pattern kept from
+// step to step. False where H is not positive definite or not symmetric.
 bool Certifier::solve_coupled(const BlockMatrix& H, const Vector& a) {
   if (H.symmetry != BlockMatrix::Symmetry::symmetric || !coupled_.factorize(H)) return false;
   free_ = a;
@@ -315,8 +322,8 @@ void Certifier::measure_scales(const StepProblem& p) {
   }
 }
 
-// What rounding can make of H x − Jᵀλ − a. Springs that a body does not stretch are large terms whose sum is
-// small. Asked for only where the balance is off at all.
+// What rounding can make of H x − Jᵀλ − a. Springs that a body does not stretch are large terms
+// whose sum is small. Asked for only where the balance is off at all.
 double Certifier::momentum_rounding(const StepProblem& p, const Vector& x, const Vector& lambda) {
   force_terms_ = p.a.cwiseAbs();
   if (const auto* blocks = std::get_if<BlockMatrix>(&p.H)) {

@@ -1,7 +1,9 @@
-// Certificates: how well a candidate (x, λ) satisfies a step problem, measured from the problem data alone.
+// Certificates: how well a candidate (x, λ) satisfies a step problem, measured from the problem
+// data alone.
 //
-// The code behind `certify` shares nothing with the solvers: its own products, its own projection, no Delassus
-// matrix, no factorisation of the solver's. A solver may be wrong about having converged; the certificate is not.
+// The code behind `certify` shares nothing with the solvers: its own products, its own projection,
+// no Delassus matrix, no factorisation of the solver's. A solver may be wrong about having
+// converged; the certificate is not.
 #pragma once
 
 #include <string>
@@ -15,18 +17,20 @@ namespace urto {
 struct Certificate {
   Friction friction = Friction::exact;  ///< the law the numbers below refer to
 
-  // From the numerators of the three relative numbers what rounding can make of them is taken off, and a q that
-  // is rounding is no scale (docs/step-problem.md §5).
+  // From the numerators of the three relative numbers what rounding can make of them is taken off,
+  // and a q that is rounding is no scale (docs/step-problem.md §5).
 
   /// ‖H x − Jᵀλ − a‖ / (‖a‖ + ‖Jᵀλ‖ + ‖H x‖): the equation of motion.
   double momentum = 0;
-  /// ‖λ − Π_K(λ − û)‖ / ‖q‖, q = J H⁻¹ a + b: the error of FCLIB and of Acary, Brémond and Huber (2018). It adds impulses
-  /// and velocities, so it depends on the units: comparable with published numbers, not between problems.
+  /// ‖λ − Π_K(λ − û)‖ / ‖q‖, q = J H⁻¹ a + b: the error of FCLIB and of Acary, Brémond and Huber
+  /// (2018). It adds impulses and velocities, so it depends on the units: comparable with published
+  /// numbers, not between problems.
   double natural_map = 0;
   double natural_map_absolute = 0;  ///< ‖λ − Π_K(λ − û)‖ itself, rounding and all
-  /// √(Σ ‖λ_i − Π(λ_i − ρ_i û_i)‖²/ρ_i) / √(Σ ρ_i ‖q_i‖²), ρ_i = d/tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H: a
-  /// ratio of square roots of energies: the same in every system of units (for blocks whose rows have one unit; a six-row joint mixes lengths
-  /// and angles) and for every scaling of a row block.
+  /// √(Σ ‖λ_i − Π(λ_i − ρ_i û_i)‖²/ρ_i) / √(Σ ρ_i ‖q_i‖²), ρ_i = d/tr(J_i B⁻¹ J_iᵀ + E_ii), B the
+  /// block diagonal of H: a ratio of square roots of energies: the same in every system of units
+  /// (for blocks whose rows have one unit; a six-row joint mixes lengths and angles) and for every
+  /// scaling of a row block.
   double natural_map_scaled = 0;
 
   double penetration = 0;     ///< worst −u_N of a contact [velocity]; of an equality row |u|
@@ -35,11 +39,13 @@ struct Certificate {
   double complementarity = 0;  ///< worst |λ_i·û_i| of a contact [energy]
   int worst_block = -1;        ///< the block with the largest share of the scaled natural map
 
-  /// ½ xᵀH x − aᵀx + ½ λᵀE λ, the primal objective of the convex problem (with û's extra term frozen at this u).
+  /// ½ xᵀH x − aᵀx + ½ λᵀE λ, the primal objective of the convex problem (with û's extra term
+  /// frozen at this u).
   double objective = 0;
   double duality_gap = 0;  ///< λ·û + σ_K(−û) summed; zero at a solution of the convex problem
 
-  /// The one number that a tolerance refers to: the worst of momentum, natural map and scaled natural map.
+  /// The one number that a tolerance refers to: the worst of momentum, natural map and scaled
+  /// natural map.
   double residual() const;
   bool meets(double tolerance) const { return residual() <= tolerance; }  // false for NaN
 };
@@ -47,7 +53,8 @@ struct Certificate {
 Certificate certify(const StepProblem& problem, const Vector& x, const Vector& lambda,
                     Friction friction);
 
-/// The same for a loop over steps: keeps its buffers, so that certifying a problem of the same pattern, H by blocks, allocates nothing.
+/// The same for a loop over steps: keeps its buffers, so that certifying a problem of the same
+/// pattern, H by blocks, allocates nothing.
 class Certifier {
  public:
   /// `terms_of_b`: the size of the numbers that b was made of, for the rounding it was born with.

@@ -1,4 +1,5 @@
-// A step problem as a cone program for CVXOPT's coneqp: a check by somebody else's solver (recipe 001 checklist 72).
+// A step problem as a cone program for CVXOPT's coneqp: a check by somebody else's solver (recipe
+// 001 checklist 72).
 //
 // With z = (x, λ) every kind of row fits, compliance included:
 //     min ½ xᵀH x + ½ λᵀE λ + bᵀλ,     H x − Jᵀλ = a,     λ ∈ K

@@ -117,7 +117,8 @@ StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const V
   }
   StepProblem p;
   BlockMatrix blocks;
-  // Column ranges that a Jacobian entry may span: the mass blocks where there are any, else three at a time.
+  // Column ranges that a Jacobian entry may span: the mass blocks where there are any, else three
+  // at a time.
   std::vector<int> range_of(M.cols());
   std::vector<int> range_start;
   if (find_block_diagonal(M, max_entry_width, blocks)) {

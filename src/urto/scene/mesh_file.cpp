@@ -80,7 +80,8 @@ class Lines {
 
 // ---- OBJ
 
-/// "7", "7/1", "7//3", "7/1/3", "-1": the vertex, counted from 0; those that follow in the file are allowed.
+/// "7", "7/1", "7//3", "7/1/3", "-1": the vertex, counted from 0; those that follow in the file are
+/// allowed.
 std::int64_t read_corner(const Lines& in, std::string_view word, std::size_t vertices) {
   constexpr std::string_view expected = "a corner of a face: v, v/vt, v//vn or v/vt/vn";
   std::int64_t index = 0;

@@ -3,9 +3,9 @@
 //
 //   text ─parse▶ JSON ─include▶ one document ─override▶ ─expand▶ plain JSON ─read▶ Model
 //
-// Expanding evaluates the "=…" expressions, unrolls the generators and puts mesh files in, so that the reader meets
-// only plain numbers and single items; the expanded text is kept, because it is a scene of its own that
-// gives the same model wherever it is loaded.
+// Expanding evaluates the "=…" expressions, unrolls the generators and puts mesh files in, so that
+// the reader meets only plain numbers and single items; the expanded text is kept, because it is a
+// scene of its own that gives the same model wherever it is loaded.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
-// Meshes and heights of files become part of the scene, so that an expanded scene stands alone: it gives the same model in another
-// directory, after the files have changed, and in a result that is resumed.
+// Meshes and heights of files become part of the scene, so that an expanded scene stands alone: it
+// gives the same model in another directory, after the files have changed, and in a result that is
+// resumed.
 #include <fmt/format.h>
 
 #include "urto/error.h"

@@ -1,5 +1,5 @@
-// Hulls, meshes and height fields. Shapes whose form is written the same share one mesh of the model, so that a grid of a thousand stones has
-// one stone.
+// Hulls, meshes and height fields. Shapes whose form is written the same share one mesh of the
+// model, so that a grid of a thousand stones has one stone.
 #include <cmath>
 
 #include <fmt/format.h>

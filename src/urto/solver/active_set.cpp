@@ -12,8 +12,8 @@ namespace {
 // must be large against it, and corrections end as soon as they do for the tolerance.
 constexpr double regularisation = 1e-7;
 constexpr int corrections = 8;
-// A contact at the edge of its cone whose slip is this small a part of its force (through ρ) is held
-// first.
+// A contact at the edge of its cone whose slip is this small a part of its force (through ρ) is
+// held first.
 constexpr double hardly_slips = 1e-3;
 
 double tangential_norm(const double* v, int dim) {

@@ -2,11 +2,11 @@
 // of slow sweeps where little changes from step to step (a stack, an arch, a pile at rest).
 //
 // Sticking contacts and joints are equalities, sliding ones an equality along the normal with the
-// tangential force as it is, parted ones nothing; a bounded row is an equality inside its bounds and
-// a constant force at them. The system is that of a mechanism (linalg/saddle_ldlt.h) and is corrected
-// from the last multipliers, so forces of redundant contacts stay near those. What the result says of
-// each contact is the next guess. No proof of convergence: the caller measures the residual and goes
-// on otherwise if it does not get small.
+// tangential force as it is, parted ones nothing; a bounded row is an equality inside its bounds
+// and a constant force at them. The system is that of a mechanism (linalg/saddle_ldlt.h) and is
+// corrected from the last multipliers, so forces of redundant contacts stay near those. What the
+// result says of each contact is the next guess. No proof of convergence: the caller measures the
+// residual and goes on otherwise if it does not get small.
 #pragma once
 
 #include <cstdint>

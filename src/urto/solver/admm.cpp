@@ -1,6 +1,8 @@
-// Alternating direction method of multipliers on min ½λᵀWλ + qᵀλ + I_K(z), λ = z, in scaled multipliers, with over-relaxation and a
-// penalty that balances primal and dual residuals; the factorisation of W + ρ diag is kept until ρ changes (Boyd et al. 2011; Stellato
-// et al. 2020; for contact: Tasora, Mangoni, Benatti, Garziera 2021). Robust for redundant rows; linear rate; a back-substitution an iteration.
+// Alternating direction method of multipliers on min ½λᵀWλ + qᵀλ + I_K(z), λ = z, in scaled
+// multipliers, with over-relaxation and a penalty that balances primal and dual residuals; the
+// factorisation of W + ρ diag is kept until ρ changes (Boyd et al. 2011; Stellato et al. 2020; for
+// contact: Tasora, Mangoni, Benatti, Garziera 2021). Robust for redundant rows; linear rate; a
+// back-substitution an iteration.
 #include <algorithm>
 #include <cmath>
 
@@ -41,7 +43,8 @@ void alternate(ConvexTask& task) {
   Vector previous(m);
   Vector lambda(m);
   Vector u(m);
-  {  // a dual that matches the start: −(W λ + q) projected on the normal cone is what a solution has
+  {  // a dual that matches the start: −(W λ + q) projected on the normal cone is what a solution
+     // has
     W.apply(task.lambda, u);
     u += task.q;
     dual.array() = S.array() * u.array() / rho;

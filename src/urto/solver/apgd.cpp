@@ -1,6 +1,7 @@
-// Accelerated projected gradient descent (Nesterov) with backtracking, adaptive restart and the best iterate returned.
-// Solves min ½λᵀWλ + qᵀλ over K (recipe 000 §2.8; Mazhar, Heyn, Tasora, Negrut 2015), in scaled multipliers. One product with W an
-// iteration: the product at the extrapolated point follows from the two before it by linearity.
+// Accelerated projected gradient descent (Nesterov) with backtracking, adaptive restart and the
+// best iterate returned. Solves min ½λᵀWλ + qᵀλ over K (recipe 000 §2.8; Mazhar, Heyn, Tasora,
+// Negrut 2015), in scaled multipliers. One product with W an iteration: the product at the
+// extrapolated point follows from the two before it by linearity.
 #include <cmath>
 
 #include "urto/solver/method.h"
@@ -39,8 +40,9 @@ void accelerated_gradient(ConvexTask& task) {
       next = y - g / L;
       project(N.K(), next, next);
       N.apply(next, Nnext);
-      // f(γ⁺) ≤ f(y) + g·(γ⁺−y) + L/2‖γ⁺−y‖² for a quadratic f: only its curvature along the step counts. From the differences: the
-      // expanded square loses a short step in the rounding of ‖y‖², L grows without end, and the method stands still.
+      // f(γ⁺) ≤ f(y) + g·(γ⁺−y) + L/2‖γ⁺−y‖² for a quadratic f: only its curvature along the step
+      // counts. From the differences: the expanded square loses a short step in the rounding of
+      // ‖y‖², L grows without end, and the method stands still.
       const double curvature = (next - y).dot(Nnext - Ny);
       if (curvature <= L * (next - y).squaredNorm() * (1 + 1e-12)) break;
       L *= 2;

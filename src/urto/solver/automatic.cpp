@@ -200,12 +200,12 @@ Solution Escalation::run() {
   return std::move(best_);
 }
 
-// Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems and goes on
-// while its rate promises the end soon; else the interior point takes over, then the proximal Newton
-// method. Both start where the caller did, not from the multipliers of the sweeps, which lie far
-// along redundant directions: there they creep (five to ten times the steps on soups and walls). What
-// they leave goes to Gauss–Seidel again, or, where the problem is convex and the motion must settle,
-// to the accelerated gradient.
+// Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems and goes
+// on while its rate promises the end soon; else the interior point takes over, then the proximal
+// Newton method. Both start where the caller did, not from the multipliers of the sweeps, which lie
+// far along redundant directions: there they creep (five to ten times the steps on soups and
+// walls). What they leave goes to Gauss–Seidel again, or, where the problem is convex and the
+// motion must settle, to the accelerated gradient.
 void Escalation::escalate() {
   if (problem_.K.is_linear()) {
     attempt("ldlt", options_.max_iterations) || attempt("cg", options_.max_iterations);

@@ -17,8 +17,8 @@ struct SweepResult {
   std::vector<HistoryEntry>* history = nullptr;  ///< appended to, if there is one
 };
 
-/// Gauss–Seidel from the λ in place, as long as its rate promises the end, with a guess of the active
-/// set now and then.
+/// Gauss–Seidel from the λ in place, as long as its rate promises the end, with a guess of the
+/// active set now and then.
 class IslandSweeps {
  public:
   /// After `sweeps().rows().set(…)`. `island`: for guesses; null where there are none.

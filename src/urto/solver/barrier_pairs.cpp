@@ -54,7 +54,8 @@ void BarrierPairs::add_pairs(const ConvexSet& set, int block, int row, double to
 
 void BarrierPairs::multipliers(Vector& lambda) const {
   for (const Pair& p : pairs_) {
-    // With two bounds the nearer one says it without cancellation; the pairs of a row stand side by side.
+    // With two bounds the nearer one says it without cancellation; the pairs of a row stand side by
+    // side.
     if (p.sign < 0 && p.at > 0) {
       const Pair& lower = *(&p - 1);
       if (&p != pairs_.data() && lower.row == p.row && l_[lower.at] < l_[p.at]) continue;
@@ -258,7 +259,8 @@ void BarrierPairs::corrector_target(double sigma_mu, bool second_order) {
   }
 }
 
-// On a cone the products are the eigenvalues of Wλ̂ ∘ W⁻¹ŷ in the scaled variables; on ℝ₊ that is λ̂ŷ.
+// On a cone the products are the eigenvalues of Wλ̂ ∘ W⁻¹ŷ in the scaled variables; on ℝ₊ that is
+// λ̂ŷ.
 bool BarrierPairs::centrality_target(const Step& trial, double target_mu) {
   bool changed = false;
   const auto correction = [&](double product) {

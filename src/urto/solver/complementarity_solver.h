@@ -2,10 +2,13 @@
 // problem/complementarity.h).
 //
 //   pgs     projected Gauss–Seidel: cheap, for M with a positive diagonal (recipe 003 A4)
-//   newton  semismooth Newton on the Fischer–Burmeister form, with a line search: most problems, sparse
-//   lemke   Lemke's pivoting with lexicographic ratios: dense and exact; proves that some problems have
+//   newton  semismooth Newton on the Fischer–Burmeister form, with a line search: most
+//           problems, sparse
+//   lemke   Lemke's pivoting with lexicographic ratios: dense and exact; proves that some
+//           problems have
 //           no solution
-//   auto    these three in turn, each from the best point so far, until the residual meets the tolerance
+//   auto    these three in turn, each from the best point so far, until the residual meets the
+//           tolerance
 #pragma once
 
 #include <limits>

@@ -1,6 +1,7 @@
-// The condensed matrix H + Σ_i J_iᵀ D_i J_i with D_i a block of the size of row block i: the Newton matrix of proximal methods and the
-// normal matrix of ADMM. The sparsity pattern, and where each block goes, are found once. Symmetric blocks: Cholesky on the lower
-// triangle; unsymmetric blocks (Alart–Curnier's derivative): LU.
+// The condensed matrix H + Σ_i J_iᵀ D_i J_i with D_i a block of the size of row block i: the Newton
+// matrix of proximal methods and the normal matrix of ADMM. The sparsity pattern, and where each
+// block goes, are found once. Symmetric blocks: Cholesky on the lower triangle; unsymmetric blocks
+// (Alart–Curnier's derivative): LU.
 #pragma once
 
 #include <memory>
@@ -44,8 +45,8 @@ class CondensedMatrix {
   std::vector<int> offset_;
   SparseMatrix matrix_;       ///< the lower triangle, or all of it
   std::vector<double> mass_;  ///< values of H in the same pattern
-  std::vector<int>
-      target_;  ///< for each (block, entry pair, column): where its run of rows starts in the values
+  std::vector<int> target_;  ///< for each (block, entry pair, column): where its run of rows starts
+                             ///< in the values
   std::optional<LentFactor<SpdFactor>> factor_;
   std::optional<LentFactor<SparseLu>> lu_;
   std::unique_ptr<DenseFactor> dense_;

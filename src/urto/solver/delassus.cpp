@@ -39,8 +39,8 @@ bool is_block_diagonal(const SparseMatrix& E, const SetProduct& K) {
   return true;
 }
 
-// |a_ij − a_ji| / √(a_ii a_jj): unlike the asymmetry relative to the largest entry, it sees the soft
-// rows of a matrix with stiff boundary conditions.
+// |a_ij − a_ji| / √(a_ii a_jj): unlike the asymmetry relative to the largest entry, it sees the
+// soft rows of a matrix with stiff boundary conditions.
 double scaled_difference(double difference, double a_ii, double a_jj) {
   const double size = std::sqrt(std::abs(a_ii * a_jj));
   if (difference == 0) return 0;

@@ -1,7 +1,8 @@
-// Sparse direct LDLᵀ of the saddle point, for problems with joints only (recipe 000 §2.8 "direct", the stand-in for PARDISO).
-// The zero block gets a shift of −1e-9 tr(W_ii)/d, which makes the matrix quasi-definite: LDLᵀ exists for every ordering (Vanderbei 1995),
-// and redundant but consistent rows do no harm. Refinement on the unshifted system takes the shift's effect away: it is a proximal-point
-// iteration whose rate is the shift over the smallest nonzero eigenvalue of W.
+// Sparse direct LDLᵀ of the saddle point, for problems with joints only (recipe 000 §2.8 "direct",
+// the stand-in for PARDISO). The zero block gets a shift of −1e-9 tr(W_ii)/d, which makes the
+// matrix quasi-definite: LDLᵀ exists for every ordering (Vanderbei 1995), and redundant but
+// consistent rows do no harm. Refinement on the unshifted system takes the shift's effect away: it
+// is a proximal-point iteration whose rate is the shift over the smallest nonzero eigenvalue of W.
 #include <Eigen/SparseCholesky>
 
 #include "urto/solver/linear_system.h"

@@ -1,5 +1,6 @@
-// Takes out of a step problem the rows whose multiplier has no freedom: the tangents of a cone with μ = 0, which becomes a scalar row (recipe 001
-// §2.6), and boxes with lo = hi. An interior point needs sets with an interior.
+// Takes out of a step problem the rows whose multiplier has no freedom: the tangents of a cone with
+// μ = 0, which becomes a scalar row (recipe 001 §2.6), and boxes with lo = hi. An interior point
+// needs sets with an interior.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace urto {
 
-// NOLINTNEXTLINE(bugprone-exception-escape): Eigen moves a sparse matrix by copying it, which may throw.
+// NOLINTNEXTLINE(bugprone-exception-escape): Eigen moves a sparse matrix by copying.
 struct FreeRows {
   StepProblem problem;
   std::vector<int> row;  ///< of the original problem, for each row that is left

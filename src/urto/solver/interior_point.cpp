@@ -9,20 +9,23 @@ namespace urto {
 namespace {
 
 constexpr double partial_mu = 0.01;  // of a start with the velocity only
-constexpr double mu_of_cones =
-    10;  // of a cold start of a cone program, in units of a typical energy: box of balls 15 … 16 iterations instead of 16 … 19
+constexpr double mu_of_cones = 10;   // of a cold start of a cone program, in units of a typical
+                                    // energy: box of balls 15 … 16 iterations instead of 16 … 19
 constexpr double short_step = 1e-2;
 constexpr int short_steps_cold = 6;
 constexpr int short_steps_warm = 2;
-// Iterations without a better certificate. Convex: heavy spheres on light ones, whose multipliers have to grow first.
+// Iterations without a better certificate. Convex: heavy spheres on light ones, whose multipliers
+// have to grow first.
 constexpr int patience_exact = 15, patience_careful = 30, patience_convex = 30;
-// The safe path is taken where rounding rules, and is dear: what it does not gain at once it never does.
+// The safe path is taken where rounding rules, and is dear: what it does not gain at once it never
+// does.
 constexpr int patience_pivoting = 3;
 constexpr int long_enough = 100;  // iterations of one start with exact friction
 constexpr double near = 1e-4;     // a residual from which another start would end at the same place
 
-// The last digits by Newton on the complementarity itself: tried from this residual on, again after each gain of one digit or two, and where the
-// interior point ends. A careful start is on its way for long, and Newton may be there at once.
+// The last digits by Newton on the complementarity itself: tried from this residual on, again after
+// each gain of one digit or two, and where the interior point ends. A careful start is on its way
+// for long, and Newton may be there at once.
 constexpr double finish_below = 1e-3, finish_below_careful = 1e-1;
 constexpr double polish_at_end = 1e-3;
 constexpr double polish_always = 1e-6;
@@ -34,7 +37,8 @@ constexpr double finished = 1e-3;      // in tolerances: a solution up to roundi
 constexpr double rescue_shift = 1e-4;  // docs/solvers/ipm.md
 constexpr int rescue_patience = 200;
 
-// The proximal shift over tr(W_ii)/d: rounding of the velocity is magnified by its inverse and must stay below the tolerance (docs/solvers/prox.md).
+// The proximal shift over tr(W_ii)/d: rounding of the velocity is magnified by its inverse and must
+// stay below the tolerance (docs/solvers/prox.md).
 double polish_shift(double tolerance) {
   return std::clamp(50 * std::numeric_limits<double>::epsilon() / tolerance, 1e-6, 1e-2);
 }
@@ -70,7 +74,8 @@ InteriorPoint::InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced)
   }
 }
 
-// The start that the caller gave, as it is: zero multipliers solve a problem without closing contacts.
+// The start that the caller gave, as it is: zero multipliers solve a problem without closing
+// contacts.
 bool InteriorPoint::observe_start() {
   run_.W.apply(run_.lambda, full_u_);
   full_u_ += run_.W.q();
@@ -121,7 +126,8 @@ bool InteriorPoint::observe(double mu) {
   return true;
 }
 
-// Recipe 001 §2.7.11: three residuals, each its norm over its number of rows, and μ. Relative: norms over those of what was subtracted, μ in typical energies.
+// Recipe 001 §2.7.11: three residuals, each its norm over its number of rows, and μ. Relative:
+// norms over those of what was subtracted, μ in typical energies.
 bool InteriorPoint::meets_own_test(double mu) const {
   const bool relative = options_.stop == InteriorPointOptions::Stop::relative;
   double joints = 0, others = 0;
@@ -143,7 +149,8 @@ bool InteriorPoint::meets_own_test(double mu) const {
          mu * unit <= options_.mu_tolerance;
 }
 
-// T = w_i S⁻², the identity in dimensionless variables: x and λ of min ½xᵀHx − aᵀx + ½‖ŷ‖² (recipe 001 §2.8.6), with û = −Tλ.
+// T = w_i S⁻², the identity in dimensionless variables: x and λ of min ½xᵀHx − aᵀx + ½‖ŷ‖² (recipe
+// 001 §2.8.6), with û = −Tλ.
 void InteriorPoint::least_squares(Vector& u) {
   const SetProduct& K = W_.K();
   std::fill(blocks_.T.begin(), blocks_.T.end(), 0.0);
@@ -201,7 +208,8 @@ void InteriorPoint::place_cold(double mu) {
   }
 }
 
-// The multipliers given and their velocity, moved inside by as much as the start is wrong. Partial: their velocity only.
+// The multipliers given and their velocity, moved inside by as much as the start is wrong. Partial:
+// their velocity only.
 void InteriorPoint::place_warm() {
   for (int r = 0; r < W_.rows(); ++r)
     lambda_[r] = run_.lambda[reduced_ != nullptr ? reduced_->row[r] : r];
@@ -219,7 +227,8 @@ void InteriorPoint::place_warm() {
   }
 }
 
-// At the end of an unsuccessful run: any of its multipliers is a proof. Not before: on a stack with heavy bodies above light ones they grow as much on the way to a solution.
+// At the end of an unsuccessful run: any of its multipliers is a proof. Not before: on a stack with
+// heavy bodies above light ones they grow as much on the way to a solution.
 bool InteriorPoint::is_infeasible() {
   if (ray_ < hopeless || primal_norm_ + joint_norm_ < 1e-6) return false;
   run_.monitor.set_status(Status::infeasible);
@@ -292,7 +301,8 @@ bool InteriorPoint::finish() {
          (careful_ && polish(here, 1e2 * shift, polish_careful));
 }
 
-// Which side of each pair is zero; T as small as redundant rows allow where it is û, as large as if there were no row where it is λ.
+// Which side of each pair is zero; T as small as redundant rows allow where it is û, as large as if
+// there were no row where it is λ.
 void InteriorPoint::guess_active_set() {
   const SetProduct& K = W_.K();
   std::fill(blocks_.T.begin(), blocks_.T.end(), 0.0);
@@ -318,8 +328,9 @@ void InteriorPoint::guess_active_set() {
   }
 }
 
-// Without cones a guess of the active set leaves one linear system, and a wrong guess corrects itself: semi-smooth Newton on the natural map. The
-// multipliers of redundant rows stay where the interior point has them (a proximal term); substituting again takes its effect away.
+// Without cones a guess of the active set leaves one linear system, and a wrong guess corrects
+// itself: semi-smooth Newton on the natural map. The multipliers of redundant rows stay where the
+// interior point has them (a proximal term); substituting again takes its effect away.
 bool InteriorPoint::finish_by_active_set() {
   const Vector kept_x = x_;
   const Vector kept_lambda = lambda_;
@@ -343,7 +354,8 @@ bool InteriorPoint::finish_by_active_set() {
     const Vector& u = publish();
     const double now = run_.monitor.residual(run_.lambda, u);
     if (now <= finished * run_.options.tolerance) {
-      // The pairs stayed where they were; here one of the two is zero, and what is left of the other equation is u where λ is free.
+      // The pairs stayed where they were; here one of the two is zero, and what is left of the
+      // other equation is u where λ is free.
       for (int r = 0; r < W_.rows(); ++r) rp_[r] = held_[r] ? 0 : u_[r];
       if (observe(0)) return true;
     }
@@ -404,7 +416,8 @@ void InteriorPoint::solve_from_several_starts() {
     double mu;
     bool careful;
   };
-  // Exact friction, μ in units of a typical energy: the law is not monotone, and where Newton is led astray from one start, another works.
+  // Exact friction, μ in units of a typical energy: the law is not monotone, and where Newton is
+  // led astray from one start, another works.
   const double first = direct_ || !pairs_.has_cones() ? 1 : mu_of_cones;
   for (const Start start :
        {Start{first, false}, Start{10, false}, Start{10, true}, Start{1, true}}) {
@@ -419,8 +432,9 @@ void InteriorPoint::solve_from_several_starts() {
   run_.message = "no further progress: rounding, or (exact friction) every start led astray";
 }
 
-// Proximal steps with De Saxcé's term frozen, each a cone program solved by Newton (prox_newton.cpp): from the best point if it is near, with a shift that
-// rounding does not reach; else, or if that stalls, as the solver `prox` begins, from the multipliers given.
+// Proximal steps with De Saxcé's term frozen, each a cone program solved by Newton
+// (prox_newton.cpp): from the best point if it is near, with a shift that rounding does not reach;
+// else, or if that stalls, as the solver `prox` begins, from the multipliers given.
 void InteriorPoint::rescue(const Vector& given) {
   const auto ended = [this] {
     return run_.monitor.status() != Status::stalled && run_.monitor.status() != Status::failed;

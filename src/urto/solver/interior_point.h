@@ -1,16 +1,21 @@
 // Primal–dual interior point: Mehrotra's predictor and corrector on the cone quadratic program
 //
-//     H x − Jᵀλ = a,   J x + E λ + b + s = û,   λ̂ ∘ ŷ = σμ e,   λ̂ and ŷ inside their cones (barrier_pairs.h),
+//     H x − Jᵀλ = a,   J x + E λ + b + s = û,   λ̂ ∘ ŷ = σμ e,
+//                      λ̂ and ŷ inside their cones (barrier_pairs.h),
 //
-// one factorisation and two solves an iteration (interior_point_system.h). s = 0 for convex friction. Coulomb's law itself is s = (μ‖u_T‖, 0, 0):
-//   direct   part of every Newton step at u_T = û_T, smoothed over a width of √μ (after Acary, Armand, Nguyen and Shpakovych); the matrix is not symmetric
+// one factorisation and two solves an iteration (interior_point_system.h). s = 0 for convex
+// friction. Coulomb's law itself is s = (μ‖u_T‖, 0, 0):
+//   direct   part of every Newton step at u_T = û_T, smoothed over a width of √μ (after Acary,
+//            Armand, Nguyen and Shpakovych); the matrix is not symmetric
 //   loop     frozen, in an outer loop of cone programs, each started from the last
-// Degenerate contacts, λ and û both zero, approach their solution like √μ, which sliding contacts stop at 1e-16: rounding. There the last digits are the
-// work of semi-smooth Newton steps of the proximal point (proximal_subproblem.h), started from the interior point; without cones, of a guess of the
-// active set. Where the direct treatment stalls, proximal steps with the term frozen go on (prox_newton.cpp).
+// Degenerate contacts, λ and û both zero, approach their solution like √μ, which sliding contacts
+// stop at 1e-16: rounding. There the last digits are the work of semi-smooth Newton steps of the
+// proximal point (proximal_subproblem.h), started from the interior point; without cones, of a
+// guess of the active set. Where the direct treatment stalls, proximal steps with the term frozen
+// go on (prox_newton.cpp).
 //
-// Cost: a sparse Cholesky factorisation of H + JᵀDJ an iteration (LU with the direct treatment of friction).
-// Sources: recipe 001 §2.7–2.8 with its corrections; Mehrotra 1992; Vandenberghe 2010.
+// Cost: a sparse Cholesky factorisation of H + JᵀDJ an iteration (LU with the direct treatment of
+// friction). Sources: recipe 001 §2.7–2.8 with its corrections; Mehrotra 1992; Vandenberghe 2010.
 #pragma once
 
 #include <memory>
@@ -24,7 +29,8 @@ namespace urto {
 
 class InteriorPoint {
  public:
-  /// W is that of the run, or that of `reduced`, the problem without rows whose multiplier has no freedom.
+  /// W is that of the run, or that of `reduced`, the problem without rows whose multiplier has no
+  /// freedom.
   InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced);
   void solve();
 

@@ -1,5 +1,6 @@
-// What can be chosen in the interior point, and what it writes down at each iteration. The defaults are what measured best
-// (docs/solvers/ipm.md); the others are there to compare with the source, recipe 001 §2.7–2.9.
+// What can be chosen in the interior point, and what it writes down at each iteration. The defaults
+// are what measured best (docs/solvers/ipm.md); the others are there to compare with the source,
+// recipe 001 §2.7–2.9.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,11 @@ struct InteriorPointOptions {
     ones,     ///< recipe 001 §2.7.6 (Nocedal and Wright): one predictor from ones
     least_squares,  ///< recipe 001 §2.8.6 (CVXOPT): pushed along the axes
   };
-  /// What is taken from the multipliers that `solve` is given, if they are not zero: nothing, the velocity that they make, or both.
+  /// What is taken from the multipliers that `solve` is given, if they are not zero: nothing, the
+  /// velocity that they make, or both.
   enum class WarmStart : std::uint8_t { none, partial, full };
-  /// Of λ̂ and ŷ. Separate ones are longer, but leave a residual in H x − Jᵀλ = a, which couples the two. Automatic: common, or separate where that
-  /// would be short and there are no cones.
+  /// Of λ̂ and ŷ. Separate ones are longer, but leave a residual in H x − Jᵀλ = a, which couples the
+  /// two. Automatic: common, or separate where that would be short and there are no cones.
   enum class Steps : std::uint8_t { automatic, common, separate };
   enum class Centring : std::uint8_t {
     searched,  ///< the σ that leaves least, one more substitution an iteration
@@ -31,7 +33,8 @@ struct InteriorPointOptions {
   };
   enum class Stop : std::uint8_t {
     certificate,  ///< SolveOptions::tolerance, as every solver
-    absolute,  ///< recipe 001 §2.7.11: norms of residuals over their rows and μ, in the problem's units
+    absolute,  ///< recipe 001 §2.7.11: norms of residuals over their rows and μ, in the problem's
+               ///< units
     relative,  ///< the same, relative to the terms of each equation and to a typical energy
   };
 
@@ -45,10 +48,12 @@ struct InteriorPointOptions {
       0;  ///< fraction of the way to the boundary; 0: ours; negative: the source's adaptive formula
   /// At most, by Gondzio, each one more substitution. Coulomb's exact law takes six at most.
   int centrality_corrections = 15;
-  /// The last digits by the active set: a Newton step on the complementarity itself, where the pairs tell which side is zero. Off: the
-  /// interior point alone, which then shares no step with any other solver.
+  /// The last digits by the active set: a Newton step on the complementarity itself, where the
+  /// pairs tell which side is zero. Off: the interior point alone, which then shares no step with
+  /// any other solver.
   bool newton_finish = true;
-  /// Exact friction: what the treatment above leaves is gone on with by proximal steps, as in `prox`.
+  /// Exact friction: what the treatment above leaves is gone on with by proximal steps, as in
+  /// `prox`.
   bool proximal_rescue = true;
   bool shorten_full_steps =
       false;  ///< η·min{1, ratio}, as the source's code, instead of min{1, η·ratio}
@@ -59,7 +64,8 @@ struct InteriorPointOptions {
   /// The solution's status says all the same whether its certificate meets the tolerance.
   Stop stop = Stop::certificate;
   double residual_tolerance = 1e-10, mu_tolerance = 1e-9;  ///< of the other two stop tests
-  /// Not set: by size, and a safer one where a linear solve misses its residual. Set: this one where the problem allows it.
+  /// Not set: by size, and a safer one where a linear solve misses its residual. Set: this one
+  /// where the problem allows it.
   std::optional<LinearPath> linear_path = {};
 };
 

@@ -8,23 +8,29 @@ namespace {
 
 // On scalars the adaptive η may come close to 1; cones fail there (recipe 001 §2.8.7).
 constexpr double eta_scalar = 0.9999, eta_cone = 0.99;
-// Width of the smoothing of ‖u_T‖ over √μ. Without it Newton cycles about sticking contacts that are about to slide: the pyramids and walls of the published
-// problems stop at 1e-4 instead of 1e-7. With 1, some piles do not start.
+// Width of the smoothing of ‖u_T‖ over √μ. Without it Newton cycles about sticking contacts that
+// are about to slide: the pyramids and walls of the published problems stop at 1e-4 instead of
+// 1e-7. With 1, some piles do not start.
 constexpr double smoothing = 0.1;
-// Careful steps of exact friction: shorter ones are replaced, and μ is kept above so much of the residual, which frozen steps do not take down with it.
+// Careful steps of exact friction: shorter ones are replaced, and μ is kept above so much of the
+// residual, which frozen steps do not take down with it.
 constexpr double blocked = 0.1;
 constexpr double balance = 0.1;
-// Common steps shorter than this are given up for separate ones: with masses of 10¹⁸ kg on light ones, multipliers have decades to grow at a standing velocity.
+// Common steps shorter than this are given up for separate ones: with masses of 10¹⁸ kg on light
+// ones, multipliers have decades to grow at a standing velocity.
 constexpr double short_common = 0.1;
-// σ is looked for among 1, 0.1, … down to here: more courage than this costs centrality, which later steps pay for.
+// σ is looked for among 1, 0.1, … down to here: more courage than this costs centrality, which
+// later steps pay for.
 constexpr double least_sigma = 1e-3;
 // How far beyond the step found a correction of centrality looks, and the step that needs none.
 constexpr double most_longer = 0.5, least_longer = 0.125, long_enough_step = 0.97;
-// Where the law is convex a correction asks no pair for less than this share of μ, whatever σ: with it, and as many corrections as it takes, steps stay
-// near 0.97 and μ falls tenfold an iteration in boxes of 64 balls and of 1190.
+// Where the law is convex a correction asks no pair for less than this share of μ, whatever σ: with
+// it, and as many corrections as it takes, steps stay near 0.97 and μ falls tenfold an iteration in
+// boxes of 64 balls and of 1190.
 constexpr double least_aim = 0.1;
 constexpr int corrections_exact = 6;
-// The parts of a correction that are tried, and what it must gain. Coulomb's law punishes finer ones: 22 iterations instead of 12 for 64 balls in a box.
+// The parts of a correction that are tried, and what it must gain. Coulomb's law punishes finer
+// ones: 22 iterations instead of 12 for 64 balls in a box.
 constexpr int parts = 4, parts_exact = 2;
 constexpr double worth_it = 0.005, worth_it_exact = 0.02;
 
@@ -86,7 +92,8 @@ bool InteriorPoint::newton_direction(bool exact, double keep) {
 }
 
 BarrierPairs::Step InteriorPoint::shortened(BarrierPairs::Step step, double mu) {
-  // Recipe 001 §2.7.3; constants near 1 measured better where the law is convex (box of balls, frictionless: 14.4 iterations instead of 15.2).
+  // Recipe 001 §2.7.3; constants near 1 measured better where the law is convex (box of balls,
+  // frictionless: 14.4 iterations instead of 15.2).
   const double adaptive = 0.9 + 0.1 * std::exp(-mu * pairs_.degree());
   const double most = pairs_.has_cones() ? eta_cone : eta_scalar;
   if (options_.fixed_eta > 0) {
@@ -115,8 +122,9 @@ bool InteriorPoint::step() {
   linear_residual_ = 0;
   Candidate found;
   if (!find_step(direct_, found)) return false;
-  // The law is not monotone: its Newton matrix may be singular on the way, and steps of 1e-5 follow. With De Saxcé's term frozen in the matrix (not
-  // in the residual) it is that of a convex program, whose steps are long.
+  // The law is not monotone: its Newton matrix may be singular on the way, and steps of 1e-5
+  // follow. With De Saxcé's term frozen in the matrix (not in the residual) it is that of a convex
+  // program, whose steps are long.
   if (careful_ && direct_ && found.step.primal < blocked && !find_step(false, found)) return false;
   advance(found.step);
   record(found);
@@ -149,9 +157,11 @@ bool InteriorPoint::find_step(bool exact, Candidate& found) {
   return true;
 }
 
-// Mehrotra's corrector. Its direction is linear in σ: two substitutions, for σ = 0 and σ = 1, give that of any σ, and the one that leaves least of the
-// residuals and of μ is taken (after Nocedal, Wächter and Waltz 2009). Mehrotra's own rule asks how far the predictor goes, which says little about how
-// far the corrected step goes: the search saves two iterations of fourteen in the box of 595 balls.
+// Mehrotra's corrector. Its direction is linear in σ: two substitutions, for σ = 0 and σ = 1, give
+// that of any σ, and the one that leaves least of the residuals and of μ is taken (after Nocedal,
+// Wächter and Waltz 2009). Mehrotra's own rule asks how far the predictor goes, which says little
+// about how far the corrected step goes: the search saves two iterations of fourteen in the box of
+// 595 balls.
 bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
   double least = 0;
   if (careful_) {
@@ -188,8 +198,9 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
   return true;
 }
 
-// Gondzio 1996: more substitutions for a longer step. One that fails is asked for less, which near-redundant contacts that change sides need (595 balls in
-// a narrow box: 9.5 iterations instead of 11).
+// Gondzio 1996: more substitutions for a longer step. One that fails is asked for less, which
+// near-redundant contacts that change sides need (595 balls in a narrow box: 9.5 iterations instead
+// of 11).
 void InteriorPoint::correct_centrality(bool exact, double mu, Candidate& found) {
   const int corrections = exact_ ? std::min(corrections_exact, options_.centrality_corrections)
                                  : options_.centrality_corrections;
@@ -207,7 +218,8 @@ void InteriorPoint::correct_centrality(bool exact, double mu, Candidate& found) 
   }
 }
 
-// Of the correction the part that leads furthest (after Colombo and Gondzio 2008); false, and nothing changed, if none is worth it.
+// Of the correction the part that leads furthest (after Colombo and Gondzio 2008); false, and
+// nothing changed, if none is worth it.
 bool InteriorPoint::lengthen(bool exact, double mu, double aim, double by, Candidate& found) {
   const auto length = [](const BarrierPairs::Step& s) { return s.primal + s.dual; };
   const BarrierPairs::Step trial{std::min(1.0, found.step.primal + by),

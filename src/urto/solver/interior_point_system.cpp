@@ -11,14 +11,16 @@ namespace {
 
 using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
 
-// δ relative to tr(W_ii)/d. Joints have no barrier term of their own. Contacts get one only after a factorisation has broken down: with multipliers of
-// 10¹⁵ times the typical size (heavy spheres on light ones) any compliance that rounding can see is too soft.
+// δ relative to tr(W_ii)/d. Joints have no barrier term of their own. Contacts get one only after a
+// factorisation has broken down: with multipliers of 10¹⁵ times the typical size (heavy spheres on
+// light ones) any compliance that rounding can see is too soft.
 constexpr double shift_of_joints = 1e-9;
 constexpr double shift_of_contacts = 1e-15;
 constexpr double shift_of_local_contacts = 1e-13;  // W itself, rank-deficient, is factorised
 constexpr double shift_growth = 100;
 constexpr int tries = 8;  // paths, thresholds and shifts after the first
-// Of MUMPS's pivots, raised where a residual misses. Box of 1190 balls: 30 to 60 s a factorisation with the largest, 5 s with the first.
+// Of MUMPS's pivots, raised where a residual misses. Box of 1190 balls: 30 to 60 s a factorisation
+// with the largest, 5 s with the first.
 constexpr double first_threshold = 1e-6, threshold_growth = 1e2, largest_threshold = 0.1;
 constexpr double shifts_before_pivoting = 1e4;  // in units of the first shift
 
@@ -131,7 +133,8 @@ bool InteriorPointSystem::factorize(const CurvatureBlocks& blocks, bool symmetri
 
 bool InteriorPointSystem::strengthen() {
   for (int attempt = 0; attempt < tries; ++attempt) {
-    // Larger shifts first: pivoting costs three times as much, and on piles it gains nothing (docs/solvers/ipm.md).
+    // Larger shifts first: pivoting costs three times as much, and on piles it gains nothing
+    // (docs/solvers/ipm.md).
     const bool shift_more =
         path_ == LinearPath::augmented && regularisation_ < shifts_before_pivoting;
     if (path_ == LinearPath::pivoting && !is_small() && pivot_threshold_ < largest_threshold) {
@@ -163,8 +166,8 @@ void InteriorPointSystem::build_condensed() {
   ++(matrix->is_analysed_anew() ? counters_.analyses : counters_.reused);
 }
 
-// D_i = (T_i + E_i + δ)⁻¹ = (I + T_i⁻¹(E_i + δ))⁻¹ T_i⁻¹: T⁻¹ is given, because a cone's T has eigenvalues μ⁻¹ … μ and inverting it would lose
-// those that matter.
+// D_i = (T_i + E_i + δ)⁻¹ = (I + T_i⁻¹(E_i + δ))⁻¹ T_i⁻¹: T⁻¹ is given, because a cone's T has
+// eigenvalues μ⁻¹ … μ and inverting it would lose those that matter.
 bool InteriorPointSystem::factorize_condensed() {
   build_condensed();
   const Timer timer(counters_.factorization_seconds);
@@ -306,7 +309,8 @@ bool InteriorPointSystem::factorize_pivoting(SparseForm& form) {
       !form.pivoting->factorize(form.matrix, NullPivots::taken, pivot_threshold_)) {
     return false;
   }
-  // The inertia is not asked for: late matrices have pivots of rounding of either sign and residuals that are as good as any.
+  // The inertia is not asked for: late matrices have pivots of rounding of either sign and
+  // residuals that are as good as any.
   counters_.null_pivots = std::max(counters_.null_pivots, form.pivoting->null_pivots());
   return true;
 }

@@ -1,18 +1,27 @@
-// The linear systems of the interior point: one matrix an iteration, factorised once and solved twice or more,
+// The linear systems of the interior point: one matrix an iteration, factorised once and solved
+// twice or more,
 //
 //     H dx − Jᵀ dλ = r₁
-//     J dx + (E + T) dλ = r₂        T one small block a row block: the barrier's curvature, 0 on joints, positive definite elsewhere
+//     J dx + (E + T) dλ = r₂        T one small block a row block: the barrier's curvature, 0 on
+//         joints, positive definite elsewhere
 //
-// by one of five paths (linear_counters.h), chosen by size and structure, and left for a safer one when a residual says so:
+// by one of five paths (linear_counters.h), chosen by size and structure, and left for a safer one
+// when a residual says so:
 //   dense       condensed or local form of a small island: dense Cholesky
-//   condensed   H + Jᵀ(E + T)⁻¹J, positive definite, sparse Cholesky: with a mass matrix and a compliance that stays inside its blocks
+//   condensed   H + Jᵀ(E + T)⁻¹J, positive definite, sparse Cholesky: with a mass matrix and a
+//               compliance that stays inside its blocks
 //   local       E + T, Cholesky: no mass matrix, W given as E
-//   augmented   [H Jᵀ; J −(E + T)], quasi-definite, LDLᵀ without pivoting: any compliance; also where the condensed form loses too many digits
-//   pivoting    augmented or local form, pivots for accuracy: MUMPS, or full pivoting where it is small; the safe path
-// A T that is not symmetric (the direct treatment of Coulomb friction) is factorised by LU in the same forms.
+//   augmented   [H Jᵀ; J −(E + T)], quasi-definite, LDLᵀ without pivoting: any compliance; also
+//               where the condensed form loses too many digits
+//   pivoting    augmented or local form, pivots for accuracy: MUMPS, or full pivoting where it is
+//               small; the safe path
+// A T that is not symmetric (the direct treatment of Coulomb friction) is factorised by LU in the
+// same forms.
 //
-// Static regularisation: δ_i = δ tr(W_ii)/d is added to T, so that redundant joints and contacts leave the matrix regular; refinement on the
-// system without δ takes its effect away. A factorisation that breaks down is repeated by the next path, at the end with a larger δ (recipe 001 §2.7.2, 2.7.10, 2.8.4).
+// Static regularisation: δ_i = δ tr(W_ii)/d is added to T, so that redundant joints and contacts
+// leave the matrix regular; refinement on the system without δ takes its effect away. A
+// factorisation that breaks down is repeated by the next path, at the end with a larger δ (recipe
+// 001 §2.7.2, 2.7.10, 2.8.4).
 #pragma once
 
 #include <memory>
@@ -25,8 +34,9 @@
 
 namespace urto {
 
-/// T of every row block, its inverse, and factors T = left · right, column-major, dim × dim, block after block. On joints all are zero. The entries of a cone's T
-/// hide its smallest eigenvalue, μ against μ⁻¹, in rounding; the factors have only the roots of these, so products go through them.
+/// T of every row block, its inverse, and factors T = left · right, column-major, dim × dim, block
+/// after block. On joints all are zero. The entries of a cone's T hide its smallest eigenvalue, μ
+/// against μ⁻¹, in rounding; the factors have only the roots of these, so products go through them.
 struct CurvatureBlocks {
   explicit CurvatureBlocks(const SetProduct& K);
   std::vector<int> start;
@@ -37,14 +47,17 @@ class InteriorPointSystem {
  public:
   static constexpr double residual_limit = 1e-6;  ///< of `solve`; recipe 001 §2.7.13
 
-  /// `wanted` is kept to, where the problem allows it (large ones with pivoting need MUMPS); else the path is chosen and changed as need be.
+  /// `wanted` is kept to, where the problem allows it (large ones with pivoting need MUMPS); else
+  /// the path is chosen and changed as need be.
   explicit InteriorPointSystem(Delassus& W, std::optional<LinearPath> wanted = {});
 
   /// False if no path led to a factor.
   bool factorize(const CurvatureBlocks& blocks, bool symmetric);
-  /// The residual of the unregularised system after refinement, relative, weighted so that masses and rows of every size count alike.
+  /// The residual of the unregularised system after refinement, relative, weighted so that masses
+  /// and rows of every size count alike.
   double solve(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda);
-  /// To be called when the residual is above its limit: another path or a larger δ, factorised. False when there is none left.
+  /// To be called when the residual is above its limit: another path or a larger δ, factorised.
+  /// False when there is none left.
   bool strengthen();
 
   LinearPath path() const { return path_; }
@@ -52,12 +65,13 @@ class InteriorPointSystem {
   const LinearCounters& counters() const { return counters_; }
 
  private:
-  // The augmented or local matrix and its factors: lower triangle for the symmetric factors, all of it for LU.
+  // The augmented or local matrix and its factors: lower triangle for the symmetric factors, all of
+  // it for LU.
   struct SparseForm {
     SparseMatrix matrix;
-    std::vector<double> base;  ///< values without T
-    std::vector<int>
-        position;  ///< of every entry of every block of T; −1 above the diagonal of a lower triangle
+    std::vector<double> base;   ///< values without T
+    std::vector<int> position;  ///< of every entry of every block of T; −1 above the diagonal of a
+                                ///< lower triangle
     bool analysed = false;  ///< by the kernel without pivoting
     std::unique_ptr<PivotingFactor> pivoting = {};
     std::unique_ptr<FullPivotFactor> full_pivoting = {};

@@ -1,5 +1,5 @@
-// One island as a step problem of its own, for methods that need contiguous vectors. Kept and filled
-// again: time and memory are those of the island.
+// One island as a step problem of its own, for methods that need contiguous vectors. Kept and
+// filled again: time and memory are those of the island.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace urto {
 
-// NOLINTNEXTLINE(bugprone-exception-escape): Eigen moves a sparse matrix by copying it.
+// NOLINTNEXTLINE(bugprone-exception-escape): Eigen moves a sparse matrix by copying.
 class IslandProblem {
  public:
   void extract(const StepProblem& whole, const Islands& islands, const Island& island);

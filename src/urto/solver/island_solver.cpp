@@ -11,9 +11,9 @@
 namespace urto {
 namespace {
 
-// δ relative to a row's own J H⁻¹ Jᵀ. Small: refinement removes δ against the smallest eigenvalue of
-// J H⁻¹ Jᵀ, which light parts push far below the diagonal. Large: a redundant row's pivot is δ and
-// must stay above rounding. So the small one is tried first.
+// δ relative to a row's own J H⁻¹ Jᵀ. Small: refinement removes δ against the smallest eigenvalue
+// of J H⁻¹ Jᵀ, which light parts push far below the diagonal. Large: a redundant row's pivot is δ
+// and must stay above rounding. So the small one is tried first.
 constexpr std::array<double, 3> regularisations{1e-12, 1e-9, 1e-6};
 constexpr int refinements = 8;
 // Relative; four digits below the certificate that is asked for, as far as rounding allows. One

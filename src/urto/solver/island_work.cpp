@@ -128,8 +128,8 @@ void IslandSolver::sweep_coupled(Worker& w, const Island& island, Swept& swept) 
   swept.tried = true;
 }
 
-// The island as a problem of its own, by the named solver or, from where the sweeps have left it, by
-// what follows them.
+// The island as a problem of its own, by the named solver or, from where the sweeps have left it,
+// by what follows them.
 void IslandSolver::hand_on(Worker& w, Handed& handed) {
   const Island& island = islands_.list()[handed.island];
   w.island.extract(*p_, islands_, island);

@@ -1,6 +1,7 @@
-// Projected Jacobi. Solves λ = Π_K(λ − ω η (W λ + q + s)) with all blocks updated at once from the old velocities.
-// Source: recipe 000 §2.8, fixed-point family. Needs ω ≈ 0.2–0.5 where bodies touch many neighbours. Linear rate, cost of one
-// product with W an iteration. With exact friction s = (μ‖u_T‖, 0, 0) is taken at the current velocity.
+// Projected Jacobi. Solves λ = Π_K(λ − ω η (W λ + q + s)) with all blocks updated at once from the
+// old velocities. Source: recipe 000 §2.8, fixed-point family. Needs ω ≈ 0.2–0.5 where bodies touch
+// many neighbours. Linear rate, cost of one product with W an iteration. With exact friction s =
+// (μ‖u_T‖, 0, 0) is taken at the current velocity.
 #include <array>
 
 #include "urto/solver/method.h"

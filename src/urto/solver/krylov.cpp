@@ -1,7 +1,9 @@
 // Krylov methods for problems with joints only.
-//   minres  Paige and Saunders on the saddle point, preconditioned by blockdiag(H)⁻¹ and W_ii⁻¹ (recipe 000 §2.8). Redundant rows allowed
+//   minres  Paige and Saunders on the saddle point, preconditioned by blockdiag(H)⁻¹ and W_ii⁻¹
+//           (recipe 000 §2.8). Redundant rows allowed
 //           (the system stays consistent); slow where masses differ much, as the source says.
-//   cg      conjugate gradients on the Delassus system W λ = −q, preconditioned by W_ii⁻¹. Redundant rows allowed.
+//   cg      conjugate gradients on the Delassus system W λ = −q, preconditioned by W_ii⁻¹.
+//           Redundant rows allowed.
 // One product with the matrix an iteration, no allocation inside.
 #include <cmath>
 

@@ -54,8 +54,9 @@ bool solve_slip_2d(double mu, const Eigen::Ref<const Matrix>& M, const double* q
   return false;
 }
 
-// Roots θ of A cos² + B sin² + C sin cos + D sin + E cos = 0 by t = tan(θ/2) (recipe 003 §5.15, step 5), each polished by Newton on
-// the trigonometric form, which is well conditioned where t is not. t = ∞ (θ = π) is reached through 1/t.
+// Roots θ of A cos² + B sin² + C sin cos + D sin + E cos = 0 by t = tan(θ/2) (recipe 003 §5.15,
+// step 5), each polished by Newton on the trigonometric form, which is well conditioned where t is
+// not. t = ∞ (θ = π) is reached through 1/t.
 struct TrigQuartic {
   double A, B, C, D, E;
   double value(double c, double s) const {
@@ -153,7 +154,8 @@ struct NewtonSystem {
   SmallMatrix jacobian;
 };
 
-// Steps of Alart and Curnier's function: of the normal row and of each part. Moments and forces have scales of their own.
+// Steps of Alart and Curnier's function: of the normal row and of each part. Moments and forces
+// have scales of their own.
 struct Steps {
   double normal = 0;
   std::array<double, 3> part = {};
@@ -169,8 +171,9 @@ Steps steps_of(const ConeParts& parts, const SmallMatrix& M) {
   return rho;
 }
 
-// Alart–Curnier's function and one element of its generalised Jacobian with respect to r (recipe 003 §5.16, U eliminated). A rolling
-// cone's law is that of each of its parts, bounded by the one normal impulse: De Saxcé's term splits into a sum.
+// Alart–Curnier's function and one element of its generalised Jacobian with respect to r (recipe
+// 003 §5.16, U eliminated). A rolling cone's law is that of each of its parts, bounded by the one
+// normal impulse: De Saxcé's term splits into a sum.
 NewtonSystem alart_curnier(const ConvexSet& set, const ConeParts& parts, const SmallMatrix& M,
                            const double* q, const Small& r, const Steps& rho) {
   const int d = set.dim;
@@ -293,7 +296,8 @@ LocalResult solve_local_quartic(const ConvexSet& set, const Eigen::Ref<const Mat
 
 namespace {
 
-// Newton with a line search on Alart–Curnier's function (exact law) or the natural map (convex law). `current` moves to the best point.
+// Newton with a line search on Alart–Curnier's function (exact law) or the natural map (convex
+// law). `current` moves to the best point.
 LocalResult newton(const ConvexSet& set, const SmallMatrix& M, const double* q, Small& current,
                    Friction friction, double tolerance) {
   const ConeParts parts = cone_parts(set);
@@ -324,8 +328,9 @@ LocalResult newton(const ConvexSet& set, const SmallMatrix& M, const double* q, 
   return result;
 }
 
-// A rolling cone in units of its own, in which every part of M has the mean diagonal 1: forces and moments differ by the square of a length,
-// which a common step cannot serve. r = S r̄ turns M into S M S and the bounds μ_k into μ_k s_N/s_k.
+// A rolling cone in units of its own, in which every part of M has the mean diagonal 1: forces and
+// moments differ by the square of a length, which a common step cannot serve. r = S r̄ turns M into
+// S M S and the bounds μ_k into μ_k s_N/s_k.
 struct UnitFree {
   ConvexSet set;
   SmallMatrix M;

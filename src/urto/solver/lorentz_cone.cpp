@@ -145,7 +145,8 @@ double max_step_by_scaling(const double* u, const double* du, int d) {
 }
 
 void central_pair(const double* v, double mu, int d, double* lambda, double* y) {
-  // On the eigenvalues v₀ ± ‖v₁‖ of v: (e ± √(e² + 4μ))/2, the small one by its product with the large one.
+  // On the eigenvalues v₀ ± ‖v₁‖ of v: (e ± √(e² + 4μ))/2, the small one by its product with the
+  // large one.
   const auto positive = [mu](double e) {
     const double root = std::sqrt(e * e + 4 * mu);
     return e >= 0 ? (e + root) / 2 : 2 * mu / (root - e);

@@ -1,6 +1,8 @@
-// The algebra of the second-order (Lorentz) cone {u : u₀ ≥ ‖u₁‖} that an interior point needs: Jordan product, barrier, Nesterov–Todd scaling and
-// the step to the boundary. Friction cones are brought to this form by S = diag(1, μ, μ). Arrays of `d` numbers, the axis first; d = 1 is ℝ₊.
-// Source: recipe 001 §2.8.1–2.8.5, with its corrections; Vandenberghe, "The CVXOPT linear and quadratic cone program solvers" (2010).
+// The algebra of the second-order (Lorentz) cone {u : u₀ ≥ ‖u₁‖} that an interior point needs:
+// Jordan product, barrier, Nesterov–Todd scaling and the step to the boundary. Friction cones are
+// brought to this form by S = diag(1, μ, μ). Arrays of `d` numbers, the axis first; d = 1 is ℝ₊.
+// Source: recipe 001 §2.8.1–2.8.5, with its corrections; Vandenberghe, "The CVXOPT linear and
+// quadratic cone program solvers" (2010).
 #pragma once
 
 #include <array>
@@ -45,7 +47,8 @@ double max_step_by_roots(const double* u, const double* du, int d);  ///< tables
 double max_step_by_scaling(const double* u, const double* du,
                            int d);  ///< Vandenberghe's re-scaling
 
-/// The pair (λ, y) inside the cone with λ − y = v and λ ∘ y = μ e, μ > 0: the smoothed projections of v and −v.
+/// The pair (λ, y) inside the cone with λ − y = v and λ ∘ y = μ e, μ > 0: the smoothed projections
+/// of v and −v.
 void central_pair(const double* v, double mu, int d, double* lambda, double* y);
 
 }  // namespace urto::lorentz

@@ -1,7 +1,8 @@
 // What a method gets and gives, and how a program adds one of its own:
 //
-//     void richardson(urto::Run& run) { … }                                   // improves run.lambda
-//     urto::register_solver({"richardson", "projected Richardson", can}, urto::stateless(richardson));
+//     void richardson(urto::Run& run) { … }    // improves run.lambda
+//     urto::register_solver({"richardson", "projected Richardson", can},
+//         urto::stateless(richardson));
 //
 // From then on `solvers()` lists it, and scenes, `solve` and `make_solver` take it by name
 // (docs/extending-solver.md). The methods of this folder stand in the same registry.
@@ -63,8 +64,9 @@ struct ConvexTask {
 };
 using ConvexMethod = void (*)(ConvexTask& task);
 
-/// Runs a convex method on the convex problem, or, for exact friction or a slightly non-symmetric W, inside the loop that
-/// lags De Saxcé's term and the skew part of W: q ← q + (μ‖u_T‖, 0, 0) + skew(W) λ (recipe 000 §2.7.3).
+/// Runs a convex method on the convex problem, or, for exact friction or a slightly non-symmetric
+/// W, inside the loop that lags De Saxcé's term and the skew part of W: q ← q + (μ‖u_T‖, 0, 0) +
+/// skew(W) λ (recipe 000 §2.7.3).
 void solve_with_lagged_terms(Run& run, ConvexMethod method);
 
 // The registered methods, one file each.
@@ -79,7 +81,8 @@ void spg(Run& run);
 void apgd(Run& run);
 void admm(Run& run);
 void prox_newton(Run& run);
-/// The same, as the last resort of another method: a first shift that suits the start, and an end where nothing is gained.
+/// The same, as the last resort of another method: a first shift that suits the start, and an end
+/// where nothing is gained.
 struct ProximalStart {
   double shift = 0.1;
   double smallest_shift = 0;  ///< none smaller than this, whatever the tolerance allows

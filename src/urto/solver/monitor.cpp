@@ -11,14 +11,16 @@ namespace {
 // so, and solvers that stop at the same certificate should agree on the motion. That digit may cost
 // a method as much as the ones before it cost each, not more.
 constexpr double target = 0.1;
-// The certificate recomputes everything and may differ in the last digits. Not less for exact friction: on degenerate walls the residual reaches
-// 0.8 of the tolerance after 600 Newton steps and 0.7 after thousands.
+// The certificate recomputes everything and may differ in the last digits. Not less for exact
+// friction: on degenerate walls the residual reaches 0.8 of the tolerance after 600 Newton steps
+// and 0.7 after thousands.
 constexpr double close_enough_exact = 0.9;
 constexpr double close_enough_convex = 0.7;
 constexpr double extra_effort = 0.15;
 
-// Where the problem is convex the motion is unique, and the residual alone does not say how near it is: on packings the velocity is off by a
-// hundred times the residual, in the direction in which the method creeps. So it must have settled as well, within this many tolerances of ‖q‖.
+// Where the problem is convex the motion is unique, and the residual alone does not say how near it
+// is: on packings the velocity is off by a hundred times the residual, in the direction in which
+// the method creeps. So it must have settled as well, within this many tolerances of ‖q‖.
 constexpr double settled = 2;
 constexpr double exact_solution = 1e-3;  // residual, in tolerances, below which nothing is asked
 
@@ -39,8 +41,8 @@ void MotionEstimate::record(int iteration, const Vector& u) {
   if (iteration_ >= 0) {
     const double move = (u - u_).norm();
     const double rate = move > 0 ? move / move_ : 0;  // zero for the first move
-    // One short move may be chance: gradient steps are not monotone, and accelerated ones start slowly anew. The slower of two rates counts,
-    // and the worse of two estimates.
+    // One short move may be chance: gradient steps are not monotone, and accelerated ones start
+    // slowly anew. The slower of two rates counts, and the worse of two estimates.
     const double slower = std::max(rate, rate_);
     const double estimate = move * std::min(slower < 1 ? slower / (1 - slower) : slow, slow);
     distance_ = std::max(estimate, estimate_);

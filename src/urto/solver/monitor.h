@@ -1,5 +1,6 @@
-// The running stop test that every solver shares: the same two natural-map residuals as the certificate, computed from
-// the u and λ a solver has at hand; keeps the best iterate, the history, and the reason for stopping.
+// The running stop test that every solver shares: the same two natural-map residuals as the
+// certificate, computed from the u and λ a solver has at hand; keeps the best iterate, the history,
+// and the reason for stopping.
 #pragma once
 
 #include <chrono>
@@ -9,8 +10,9 @@
 
 namespace urto {
 
-// How far the velocity of an iteration still is from its limit, extrapolated from its moves over windows that grow with the iteration: exact for
-// a geometric sequence in the long run, and for a power of the iteration too, which is how methods creep on degenerate problems. Newton's steps are
+// How far the velocity of an iteration still is from its limit, extrapolated from its moves over
+// windows that grow with the iteration: exact for a geometric sequence in the long run, and for a
+// power of the iteration too, which is how methods creep on degenerate problems. Newton's steps are
 // not many and each counts: their windows are single iterations.
 class MotionEstimate {
  public:
@@ -48,14 +50,17 @@ class Monitor {
   double residual(const Vector& lambda, const Vector& u) const;
   /// True, and the status says which, when the time or the iterations are used up.
   bool limit_reached(int iteration);
-  /// Between measurements, where these are far apart: true, and the status says why, when the time is up or the caller wants to stop.
+  /// Between measurements, where these are far apart: true, and the status says why, when the time
+  /// is up or the caller wants to stop.
   bool stop_requested(int iteration);
-  /// When to measure: every iteration at first, then every few, so that the test costs little against cheap sweeps.
+  /// When to measure: every iteration at first, then every few, so that the test costs little
+  /// against cheap sweeps.
   bool is_due(int iteration) const {
     return iteration <= 10 || iteration % 5 == 0 || offset_ + iteration >= options_->max_iterations;
   }
 
-  /// Also stop when the residual is below this (an inner solve need not be better than its outer loop).
+  /// Also stop when the residual is below this (an inner solve need not be better than its outer
+  /// loop).
   void set_tolerance(double tolerance) {
     tolerance_ = enough_ = tolerance;
     unique_motion_ = false;

@@ -19,8 +19,9 @@ Eigen::Map<const Matrix> right(const Response& r, const SetProduct& K, int i) {
   return {r.right.data() + r.start[i], K.sets[i].dim, r.rank[i]};
 }
 
-// One cone of Alart and Curnier. The normal column is (1, μ t̂ of each sliding part) ⊗ (1, 0); a sticking part has the identity on both sides,
-// a sliding pair √κ (0, t̂⊥) with κ = μ z_N/‖z_T‖. A rolling cone has several parts, each with its own μ.
+// One cone of Alart and Curnier. The normal column is (1, μ t̂ of each sliding part) ⊗ (1, 0); a
+// sticking part has the identity on both sides, a sliding pair √κ (0, t̂⊥) with κ = μ z_N/‖z_T‖. A
+// rolling cone has several parts, each with its own μ.
 int differentiate_cone(const ConvexSet& set, const double* z, double* L, double* R) {
   const int d = set.dim;
   std::fill_n(L, d * d, 0.0);
@@ -145,8 +146,8 @@ bool NewtonSystem::factorize(const Response& response, const Vector& A) {
   return condensed_->factorize(D_);
 }
 
-// Columns j of I + RᵀW L/A, from row block j of the symmetric W; the lower triangle when L = R. Its pattern follows the ranks of the blocks:
-// the symbolic analysis is kept while they stay.
+// Columns j of I + RᵀW L/A, from row block j of the symmetric W; the lower triangle when L = R. Its
+// pattern follows the ranks of the blocks: the symbolic analysis is kept while they stay.
 bool NewtonSystem::factorize_reduced(const Response& response, const Vector& A) {
   const SetProduct& K = W_.K();
   const BlockRows& W = W_.matrix();

@@ -1,7 +1,9 @@
-// The linear systems of semi-smooth Newton methods on F(y) = y − P(z), z = (αλ_k − v(y))/A, v = W₀ y + …: with D = L Rᵀ the derivative of P,
+// The linear systems of semi-smooth Newton methods on F(y) = y − P(z), z = (αλ_k − v(y))/A, v = W₀
+// y + …: with D = L Rᵀ the derivative of P,
 //     (I + D W₀/A) dy = −F.
-// With a mass matrix (W₀ = J H⁻¹ Jᵀ) it is solved in the condensed form H + Jᵀ(D/A)J; given W, in the reduced form I + RᵀW L/A, of the size
-// of the active directions only. Both are positive definite when D is symmetric (convex law).
+// With a mass matrix (W₀ = J H⁻¹ Jᵀ) it is solved in the condensed form H + Jᵀ(D/A)J; given W, in
+// the reduced form I + RᵀW L/A, of the size of the active directions only. Both are positive
+// definite when D is symmetric (convex law).
 #pragma once
 
 #include <memory>
@@ -15,7 +17,8 @@
 
 namespace urto {
 
-/// p = P(z) for each block, and the factors of its derivative D_i = L_i R_iᵀ, dim × rank, column-major, at `start[i]`.
+/// p = P(z) for each block, and the factors of its derivative D_i = L_i R_iᵀ, dim × rank,
+/// column-major, at `start[i]`.
 struct Response {
   explicit Response(const SetProduct& K);
   Vector z, p;
@@ -28,14 +31,16 @@ struct Response {
 void project_response(const SetProduct& K, Response& response);
 void differentiate_projection(const SetProduct& K, Response& response);
 
-/// Alart and Curnier's map on cones, P(z) = (z_N⁺, the disk of radius μ z_N⁺ projected from z_T), Π_K elsewhere: its fixed points
-/// λ = P(λ − u/α) satisfy Coulomb's law exactly, without De Saxcé's term (recipe 003 §5.16).
+/// Alart and Curnier's map on cones, P(z) = (z_N⁺, the disk of radius μ z_N⁺ projected from z_T),
+/// Π_K elsewhere: its fixed points λ = P(λ − u/α) satisfy Coulomb's law exactly, without De Saxcé's
+/// term (recipe 003 §5.16).
 void alart_curnier_response(const SetProduct& K, Response& response);
 void differentiate_alart_curnier(const SetProduct& K, Response& response);
 
 class NewtonSystem {
  public:
-  /// `compliance` (isotropic, per block) is outside W₀ when W has a mass matrix; without one everything is in W₀ = W.
+  /// `compliance` (isotropic, per block) is outside W₀ when W has a mass matrix; without one
+  /// everything is in W₀ = W.
   NewtonSystem(Delassus& W, bool symmetric);
 
   double compliance(int block) const { return compliance_ ? (*compliance_)[block] : 0.0; }

@@ -1,13 +1,17 @@
-// Proximal point with a semi-smooth Newton inside; the most robust of the solvers here, redundant contacts included.
+// Proximal point with a semi-smooth Newton inside; the most robust of the solvers here, redundant
+// contacts included.
 //
-// Step k solves the problem with α(λ − λ_k) added to the velocity, α_i = σ tr(W_ii)/d (proximal_subproblem.h). For convex friction each step is a
-// convex problem, and σ falls quickly. For exact friction De Saxcé's term, taken at the current velocity, is frozen during a step: a fixed point
-// around convex problems that converges where the plain loop (lagged_terms.cpp) cycles, because the shift holds each step back; σ is
-// steered by how the residual moves. Near a solution a Newton step on Alart and Curnier's function, which needs no lagging, is tried: it ends the
+// Step k solves the problem with α(λ − λ_k) added to the velocity, α_i = σ tr(W_ii)/d
+// (proximal_subproblem.h). For convex friction each step is a convex problem, and σ falls quickly.
+// For exact friction De Saxcé's term, taken at the current velocity, is frozen during a step: a
+// fixed point around convex problems that converges where the plain loop (lagged_terms.cpp) cycles,
+// because the shift holds each step back; σ is steered by how the residual moves. Near a solution a
+// Newton step on Alart and Curnier's function, which needs no lagging, is tried: it ends the
 // iteration at once where the solution is not degenerate.
 //
-// Cost: a sparse factorisation a Newton step (positive definite; LU for the last kind). Sources: Rockafellar 1976; Acary, Cadoux, Lemaréchal,
-// Malick 2011 (the lagged term); Alart, Curnier 1991 with recipe 003 §5.16–5.17; Acary, Brémond, Huber 2018 (proximal point for friction).
+// Cost: a sparse factorisation a Newton step (positive definite; LU for the last kind). Sources:
+// Rockafellar 1976; Acary, Cadoux, Lemaréchal, Malick 2011 (the lagged term); Alart, Curnier 1991
+// with recipe 003 §5.16–5.17; Acary, Brémond, Huber 2018 (proximal point for friction).
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -27,8 +31,10 @@ constexpr double shift_polish = 1e-6;
 constexpr double polish_below = 1e-2;  // residual from which Newton on the exact law is worth a try
 constexpr int polish_wait_min = 5, polish_wait_max = 80;
 
-// The multipliers are recovered as (αλ_k − v)/A: rounding of the velocity v is magnified by 1/σ. Where the motion is unique it has to settle, and
-// what rounding moves must stay well below the tolerance. With exact friction ShiftControl raises σ when rounding shows, and a small one is fast.
+// The multipliers are recovered as (αλ_k − v)/A: rounding of the velocity v is magnified by 1/σ.
+// Where the motion is unique it has to settle, and what rounding moves must stay well below the
+// tolerance. With exact friction ShiftControl raises σ when rounding shows, and a small one is
+// fast.
 double smallest_shift(double tolerance, bool exact) {
   const double rounding = std::numeric_limits<double>::epsilon() / tolerance;
   return exact ? std::clamp(0.5 * rounding, 1e-8, 1e-2) : std::clamp(50 * rounding, 1e-7, 1e-2);
@@ -38,8 +44,10 @@ bool is_coulomb_cone(const ConvexSet& set) {
   return set.kind == SetKind::rolling_cone || (set.kind == SetKind::cone && set.dim <= 3);
 }
 
-// Steers σ by windows of a few steps. A shift that is too small makes the residual wander (De Saxcé's term overshoots, or rounding shows), one that
-// is too large makes it creep; a flat residual is creeping too (multipliers moving along a redundant direction). A shift that works is kept.
+// Steers σ by windows of a few steps. A shift that is too small makes the residual wander (De
+// Saxcé's term overshoots, or rounding shows), one that is too large makes it creep; a flat
+// residual is creeping too (multipliers moving along a redundant direction). A shift that works is
+// kept.
 class ShiftControl {
  public:
   ShiftControl(double smallest, bool exact)
@@ -75,7 +83,8 @@ class ShiftControl {
   double best_before_ = std::numeric_limits<double>::infinity();
 };
 
-// When to try Newton on the exact law: after each tenfold gain, else ever more rarely while it fails.
+// When to try Newton on the exact law: after each tenfold gain, else ever more rarely while it
+// fails.
 class PolishSchedule {
  public:
   bool due(int step, double residual) const {

@@ -55,9 +55,9 @@ void ProximalSubproblem::respond(double t) {
 
 void ProximalSubproblem::step(double t) {
   y_ += t * dy_;
-  system_.apply(
-      y_,
-      v_);  // not v += t dv: the first steps of a subproblem are long, and 1/A magnifies what they leave behind
+  system_.apply(y_,
+                v_);  // not v += t dv: the first steps of a subproblem are long, and 1/A magnifies
+                      // what they leave behind
   v_ += W_.q();
   respond(0);
 }
@@ -76,7 +76,8 @@ ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal, const S
     differentiate_projection(W_.K(), response_);
     if (!system_.factorize(response_, A_)) return report;
     if (!system_.solve(response_, A_, y_ - response_.p, dy_, dv_)) return report;
-    // φ'(t) = dv·(y + t dy − p(t)); the form dy·W₀y − dv·p would lose half of the digits by cancellation.
+    // φ'(t) = dv·(y + t dy − p(t)); the form dy·W₀y − dv·p would lose half of the digits by
+    // cancellation.
     const double slope0 = dv_.dot(y_ - response_.p);
     const double decrement = std::sqrt(std::max(0.0, -slope0));
     without_progress = decrement < 0.5 * best ? 0 : without_progress + 1;
@@ -90,7 +91,8 @@ ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal, const S
   return report;
 }
 
-// φ is convex, so its slope grows along the step: take 1 if the slope there is small or still falling, else close in on its zero.
+// φ is convex, so its slope grows along the step: take 1 if the slope there is small or still
+// falling, else close in on its zero.
 double ProximalSubproblem::step_to_flat_slope(double slope0) {
   const auto slope = [&](double t) {
     respond(t);
@@ -127,8 +129,8 @@ double ProximalSubproblem::merit(double t) {
   return std::sqrt(sum);
 }
 
-// The Newton equation of F = y − P(z): (I − D(1 − ρA)) dy + ρ D W₀ dy = −F. Multiplied by B⁻¹ = (I − D(1 − ρA))⁻¹ it has the form that NewtonSystem
-// solves, with ρ B⁻¹L in place of L/A.
+// The Newton equation of F = y − P(z): (I − D(1 − ρA)) dy + ρ D W₀ dy = −F. Multiplied by B⁻¹ = (I
+// − D(1 − ρA))⁻¹ it has the form that NewtonSystem solves, with ρ B⁻¹L in place of L/A.
 void ProximalSubproblem::condition_exact_system() {
   using SmallMatrix =
       Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;

@@ -90,9 +90,9 @@ class RowAccess {
   std::vector<int> all_ = {};  ///< 0, 1, 2, …
 };
 
-/// Steps of the projected fixed point, block by block: 1/W_kk for separable sets, W_ii⁻¹ for joints,
-/// and one number d/tr(W_ii) for cones, whose Euclidean projection allows no other
-/// (recipe 000 §2.8). out = λ_i − ω·step·u_i.
+/// Steps of the projected fixed point, block by block: 1/W_kk for separable sets, W_ii⁻¹ for
+/// joints, and one number d/tr(W_ii) for cones, whose Euclidean projection allows no other (recipe
+/// 000 §2.8). out = λ_i − ω·step·u_i.
 void descend(const RowBlocks& rows, const ConvexSet& set, int i, double omega, const double* lambda,
              const double* u, double* out);
 

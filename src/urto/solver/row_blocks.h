@@ -27,9 +27,9 @@ class RowBlocks {
     return {diagonal.data() + start[i], K.sets[i].dim, K.sets[i].dim};
   }
 
-  /// W_ii⁻¹, column-major, or the pseudo-inverse: what no body can follow is left alone. Found when it
-  /// is first asked for, which most contacts of a pile never are; different blocks may be asked for at
-  /// the same time.
+  /// W_ii⁻¹, column-major, or the pseudo-inverse: what no body can follow is left alone. Found when
+  /// it is first asked for, which most contacts of a pile never are; different blocks may be asked
+  /// for at the same time.
   const double* inverse(const ConvexSet& set, int i) const {
     if (inverted_[i] == 0) invert(set, i);
     return inverse_.data() + start[i];

@@ -1,7 +1,8 @@
-// The convex problem in scaled multipliers λ = S λ̃ with one number S_i = 1/√(tr(W_ii)/d) a block: the diagonal preconditioner of
-// gradient methods (recipe 000 §2.8: "the mean over each contact block so that the Euclidean cone projection stays valid"),
-// written as a change of variables. In these variables every diagonal block of S W S has mean diagonal one.
-// Boxes scale with S; cones and rays do not change.
+// The convex problem in scaled multipliers λ = S λ̃ with one number S_i = 1/√(tr(W_ii)/d) a block:
+// the diagonal preconditioner of gradient methods (recipe 000 §2.8: "the mean over each contact
+// block so that the Euclidean cone projection stays valid"), written as a change of variables. In
+// these variables every diagonal block of S W S has mean diagonal one. Boxes scale with S; cones
+// and rays do not change.
 #pragma once
 
 #include <cmath>

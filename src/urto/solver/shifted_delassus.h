@@ -1,5 +1,6 @@
-// Solves (W + R) y = g with R = r_i I on block i, r_i > 0: the linear system of ADMM. With mass matrices the condensed form
-// H + Jᵀ(R + E)⁻¹J is factorised, so W is never formed; a local problem, or one with a general compliance, factorises W + R.
+// Solves (W + R) y = g with R = r_i I on block i, r_i > 0: the linear system of ADMM. With mass
+// matrices the condensed form H + Jᵀ(R + E)⁻¹J is factorised, so W is never formed; a local
+// problem, or one with a general compliance, factorises W + R.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,8 @@
 
 namespace urto {
 
-/// The compliance of each block if E = e_i I on every block (zero without compliance), else nothing.
+/// The compliance of each block if E = e_i I on every block (zero without compliance), else
+/// nothing.
 std::optional<Vector> isotropic_compliance(const Delassus& W);
 
 /// The lower triangle of W.

@@ -10,8 +10,8 @@
 //     solver->solve(problem, options, x, lambda, report);   // λ in: a warm start
 //
 // A tolerance means the same for every solver: `Certificate::residual() ≤ tolerance`. Where the
-// problem is convex, hence the velocity unique, a method also goes on until its velocity has settled
-// to within a few tolerances of ‖q‖, so that solvers agree on the motion (monitor.h).
+// problem is convex, hence the velocity unique, a method also goes on until its velocity has
+// settled to within a few tolerances of ‖q‖, so that solvers agree on the motion (monitor.h).
 #pragma once
 
 #include <functional>
@@ -62,9 +62,9 @@ struct SolveOptions {
   Friction friction = Friction::exact;
   /// Threads work on islands, and inside `sor-colour`. The answer has the same bits for any number.
   int threads = 1;
-  /// Bodies that touch or are joined are solved apart from the others, and islands of joints only by
-  /// one factorisation whatever the solver's name (islands.h). Not set: `auto` does, a named solver
-  /// gets the problem as it is.
+  /// Bodies that touch or are joined are solved apart from the others, and islands of joints only
+  /// by one factorisation whatever the solver's name (islands.h). Not set: `auto` does, a named
+  /// solver gets the problem as it is.
   std::optional<bool> islands = {};
   /// Where the motion is unique, it must have settled as well as the certificate hold. A run asks
   /// for the certificate only: the next step's warm start goes on where this one ends.
@@ -152,9 +152,9 @@ class Solver {
 
   /// λ in: a warm start (one that is not a number counts as zero); out: x and λ of the solution, or
   /// of the best that was found. The status is that of the methods' own measurements: `certify` the
-  /// whole (certificate.h), as `solve` below does. Throws InputError if the solver cannot treat this
-  /// problem or an option is out of range, never for a problem that is merely hard: the status says
-  /// so. The problem must be valid: `validate` it first if it comes from outside.
+  /// whole (certificate.h), as `solve` below does. Throws InputError if the solver cannot treat
+  /// this problem or an option is out of range, never for a problem that is merely hard: the status
+  /// says so. The problem must be valid: `validate` it first if it comes from outside.
   void solve(const StepProblem& problem, const SolveOptions& options, Vector& x, Vector& lambda,
              StepSolveReport& report);
   /// The same with a certificate, from `warm_start` (multipliers; zero when null).

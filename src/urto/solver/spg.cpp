@@ -1,6 +1,7 @@
-// P-SPG-FB: spectral projected gradient with a diagonal preconditioner, a non-monotone line search and the best iterate as
-// fallback (recipe 000 §2.8; Heyn, Anitescu, Tasora, Negrut 2013; Birgin, Martínez, Raydan 2000). The preconditioner is the change of
-// variables of scaled_operator.h. One product with W an iteration.
+// P-SPG-FB: spectral projected gradient with a diagonal preconditioner, a non-monotone line search
+// and the best iterate as fallback (recipe 000 §2.8; Heyn, Anitescu, Tasora, Negrut 2013; Birgin,
+// Martínez, Raydan 2000). The preconditioner is the change of variables of scaled_operator.h. One
+// product with W an iteration.
 #include <algorithm>
 #include <array>
 #include <cmath>

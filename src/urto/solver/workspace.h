@@ -1,5 +1,5 @@
-// What one thread needs to solve one problem after another by any method: the operator, the monitor,
-// the methods with their own storage, analysed factors, a certifier.
+// What one thread needs to solve one problem after another by any method: the operator, the
+// monitor, the methods with their own storage, analysed factors, a certifier.
 #pragma once
 
 #include <deque>

@@ -13,8 +13,9 @@
 namespace urto {
 namespace {
 
-// A row that keeps less than this of its length beside the rows before it depends on them. Joint rows are built from unit vectors, so that true dependence
-// shows at 1e-14 and a nearly singular position (a four-bar folded flat) at the square root of rounding.
+// A row that keeps less than this of its length beside the rows before it depends on them. Joint
+// rows are built from unit vectors, so that true dependence shows at 1e-14 and a nearly singular
+// position (a four-bar folded flat) at the square root of rounding.
 constexpr double dependent = 1e-8;
 
 constexpr int largest_ranked = 1500;  // rows of one mechanism: the search is cubic
@@ -70,7 +71,8 @@ std::vector<Component> components(const Interactions& rows, const BlockMatrix& M
   return all;
 }
 
-/// M^{-1/2} Jᵀ of a component, a column per row of J; `local` is scratch, one per node of the whole system.
+/// M^{-1/2} Jᵀ of a component, a column per row of J; `local` is scratch, one per node of the whole
+/// system.
 Matrix scaled_rows(const Interactions& rows, const BlockMatrix& M, const Component& c,
                    std::vector<int>& local) {
   const BlockRows& J = rows.J;
@@ -201,7 +203,8 @@ int worst_row(const Interactions& rows, const std::vector<double>& value) {
 [[noreturn]] void refuse(const SystemAccess& system, const StartReport& report,
                          const Interactions& rows, int row, double error, const char* what) {
   const std::string name = system.describe(rows, block_of(rows, row));
-  // Where a row depends on others and cannot hold, the others are the other side of the contradiction.
+  // Where a row depends on others and cannot hold, the others are the other side of the
+  // contradiction.
   for (const RedundantRows& r : report.redundant) {
     const bool involved = r.name == name || std::find(r.on.begin(), r.on.end(), name) != r.on.end();
     if (!involved || r.on.empty()) continue;

@@ -1,7 +1,10 @@
-// A consistent start: positions on the joints, velocities along them, and what the constraints amount to.
+// A consistent start: positions on the joints, velocities along them, and what the constraints
+// amount to.
 //
-// Rank is found row by row in the order of the model (Gram–Schmidt twice, in the mass metric): a row that depends on the rows before it is redundant, and the later
-// joint is the one named. A redundant row whose error cannot be removed contradicts the rows it depends on; both sides are named.
+// Rank is found row by row in the order of the model (Gram–Schmidt twice, in the mass metric): a
+// row that depends on the rows before it is redundant, and the later joint is the one named. A
+// redundant row whose error cannot be removed contradicts the rows it depends on; both sides are
+// named.
 #pragma once
 
 #include <string>
@@ -31,8 +34,8 @@ struct StartReport {
   std::vector<std::string> warnings = {};
 };
 
-/// Projects `state` (when options.assemble) and reports. Throws InputError if constraints contradict each other, naming them, or if
-/// the positions cannot be assembled.
+/// Projects `state` (when options.assemble) and reports. Throws InputError if constraints
+/// contradict each other, naming them, or if the positions cannot be assembled.
 StartReport consistent_start(const System& system, const SimulationOptions& options, State& state);
 
 }  // namespace urto

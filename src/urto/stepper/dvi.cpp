@@ -13,7 +13,8 @@ constexpr std::string_view joint_account = "dvi_joint_work";
 /// What rigid joints may have given in all, relative to the largest kinetic energy of the run.
 constexpr double joint_credit = 1e-3;
 
-// An open gap may close within the step whether or not errors are stabilised: without its g the row would stop the body in mid-air.
+// An open gap may close within the step whether or not errors are stabilised: without its g the row
+// would stop the body in mid-air.
 bool is_apart(const Law& law, double gap) {
   return law.kind != LawKind::equality && gap > 0;
 }
@@ -30,7 +31,8 @@ void DviStepper::align_positions(State& state) {
     projection_.project_positions(state, o.projection_tolerance, projection_rounds);
 }
 
-// Right-hand side, compliance and push of one block. Soft rows: E = 1/(h(hk + c)), b = k/(hk + c) g (recipe 000 §2.17).
+// Right-hand side, compliance and push of one block. Soft rows: E = 1/(h(hk + c)), b = k/(hk + c) g
+// (recipe 000 §2.17).
 void DviStepper::add_law(int block, double h) {
   const Interactions& rows = kernel_.rows;
   const Law& law = rows.laws[block];
@@ -45,7 +47,8 @@ void DviStepper::add_law(int block, double h) {
     if (law.on_velocity || !has_position || !wanted) continue;
     const double g = rows.g[r];
     if (is_soft(law)) {
-      // Surfaces that are apart have no damper between them yet; the spring acts on what the step makes overlap.
+      // Surfaces that are apart have no damper between them yet; the spring acts on what the step
+      // makes overlap.
       const double damping = is_apart(law, g) ? 0 : law.damping;
       const double denominator = h * law.stiffness + damping;
       kernel_.compliance[r] = 1 / (h * denominator);
@@ -83,7 +86,8 @@ void DviStepper::move(State& state, double h) {
   state.t += h;
 }
 
-// H = M + hD + h²K and a = (M + hD) v + h f, with the symmetric parts of D and K: any approximation of them is consistent, and the solvers want symmetry.
+// H = M + hD + h²K and a = (M + hD) v + h f, with the symmetric parts of D and K: any approximation
+// of them is consistent, and the solvers want symmetry.
 void DviStepper::assemble(const State& state, double h, Tangent kind) {
   const bool implicit = kernel_.options.stepper.implicit_forces != ImplicitForces::none;
   BlockMatrix& H = kernel_.H();
@@ -131,7 +135,8 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
   report.t = state.t;
   Stopwatch clock;
   const StepperOptions& options = kernel_.options.stepper;
-  // A joint error is what a step of the last size left: to remove it within a much shorter one would be a blow.
+  // A joint error is what a step of the last size left: to remove it within a much shorter one
+  // would be a blow.
   stabilisation_step_ = std::max(h, memory.h);
   kernel_.system.interactions(state, {.h = h, .envelope = kernel_.options.contact_envelope},
                               kernel_.rows);

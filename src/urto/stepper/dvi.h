@@ -1,11 +1,16 @@
-// The time-stepping DVI scheme, the default stepper (recipe 000 §2.7; Anitescu's scheme, Chrono's EULER_IMPLICIT_LINEARIZED):
+// The time-stepping DVI scheme, the default stepper (recipe 000 §2.7; Anitescu's scheme, Chrono's
+// EULER_IMPLICIT_LINEARIZED):
 //
-//     H v⁺ − Jᵀγ = (M + hD) v + h f(q, v, t)          H = M + hD + h²K      (variant C of recipe 000 §2.7.6)
-//     u = J v⁺ + b,  γ ∈ K,  −û ∈ N_K(γ)              b = g/h + g_t (joints),  max(g/h, −η_s) (contacts)
-//     q⁺ = q ⊕ h ½(v⁺ + v*)     v*: v⁺ after turning freely for h, the velocity at the end of the step
+//     H v⁺ − Jᵀγ = (M + hD) v + h f(q, v, t)          H = M + hD + h²K
+//         (variant C of recipe 000 §2.7.6)
+//     u = J v⁺ + b,  γ ∈ K,  −û ∈ N_K(γ)              b = g/h + g_t (joints),
+//                    max(g/h, −η_s) (contacts)
+//     q⁺ = q ⊕ h ½(v⁺ + v*)     v*: v⁺ after turning freely for h, the velocity at the end of the
+//                               step
 //
-// One step problem per step, impulses γ, inelastic by nature; Newton's law of impact is added as an option: an approaching row (g + h u⁻ ≤ 0, u⁻ < −threshold)
-// must leave at −e u⁻. First order; the joint error stays O(h²) without drift. K and D are approximations (any are consistent).
+// One step problem per step, impulses γ, inelastic by nature; Newton's law of impact is added as an
+// option: an approaching row (g + h u⁻ ≤ 0, u⁻ < −threshold) must leave at −e u⁻. First order; the
+// joint error stays O(h²) without drift. K and D are approximations (any are consistent).
 #pragma once
 
 #include "urto/linalg/block_factor.h"
@@ -23,8 +28,9 @@ class DviStepper final : public Stepper {
   const Vector& impulses() const override { return kernel_.impulses; }
   const StepProblem* problem() const override { return &kernel_.problem; }
 
-  // A step leaves a velocity along the joints of where it began. The next step removes that lag of O(h), but gyroscopic and damping forces would see it
-  // before, an error of O(h²) in one of two ways only, which no combination of them removes.
+  // A step leaves a velocity along the joints of where it began. The next step removes that lag of
+  // O(h), but gyroscopic and damping forces would see it before, an error of O(h²) in one of two
+  // ways only, which no combination of them removes.
   void align_velocities(State& state) override { projection_.project_velocities(state); }
   void align_positions(State& state) override;
   bool can_extrapolate() const override { return true; }

@@ -92,9 +92,10 @@ void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
   limit_rebounds(report);
 }
 
-// Whether a rebounding contact has still to be solved again, with the next share of its restitution to try. The work is that of its impulse
-// over the mean velocity; the share at which it is zero is found by the Illinois variant of regula falsi (Dowell and Jarratt 1971), once a
-// losing share is known by bisection.
+// Whether a rebounding contact has still to be solved again, with the next share of its restitution
+// to try. The work is that of its impulse over the mean velocity; the share at which it is zero is
+// found by the Illinois variant of regula falsi (Dowell and Jarratt 1971), once a losing share is
+// known by bisection.
 bool ImpulseKernel::seek_root(Rebound& r, bool last) {
   const int first = rows.J.row_start[r.block];
   const Law& law = rows.laws[r.block];
@@ -124,9 +125,10 @@ bool ImpulseKernel::seek_root(Rebound& r, bool last) {
   return true;
 }
 
-// Newton's law with friction can create energy: a contact whose slip turns round is helped by its own friction (Kane 1984; T. R. Kane
-// and D. A. Levinson, Dynamics, §5.8). The restitution of such contacts is reduced to where they neither gain nor lose, with a few more
-// solves of this step. Without restitution no single contact gains.
+// Newton's law with friction can create energy: a contact whose slip turns round is helped by its
+// own friction (Kane 1984; T. R. Kane and D. A. Levinson, Dynamics, §5.8). The restitution of such
+// contacts is reduced to where they neither gain nor lose, with a few more solves of this step.
+// Without restitution no single contact gains.
 void ImpulseKernel::limit_rebounds(StepReport& report) {
   constexpr int rounds = 20;
   report.limited_rebounds = 0;
@@ -162,7 +164,8 @@ void ImpulseKernel::certify(const State& state, StepReport& report) {
   report.meets_tolerance = report.certificate.meets(options.solver.tolerance);
 }
 
-// Energy by ½(v + v⁺)·(impulse), with v after turning freely, which is exactly what each impulse does to the kinetic energy.
+// Energy by ½(v + v⁺)·(impulse), with v after turning freely, which is exactly what each impulse
+// does to the kinetic energy.
 void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport& report) {
   mean_ = 0.5 * (v_before + v_after);
   report.energy = {};
@@ -198,7 +201,8 @@ void ImpulseKernel::audit_contact(int block, const double* u, StepReport& report
   ++report.contacts;
   if (!is_soft(law)) {
     report.penetration = std::max(report.penetration, -rows.g[first]);
-    // Pushed apart at the speed w, bodies are given γ w at most; the rest of the work is that of the impact.
+    // Pushed apart at the speed w, bodies are given γ w at most; the rest of the work is that of
+    // the impact.
     const double work = impulses[first] * (u[0] + rows.g_t[first]);
     const bool rebounds = problem.b[first] < rows.g_t[first] - push[block];
     const double pushed = rebounds ? 0 : impulses[first] * push[block];
@@ -219,8 +223,9 @@ void ImpulseKernel::audit_contact(int block, const double* u, StepReport& report
   mix(report.active_set, rebounds_[block]);
 }
 
-// A soft contact stores ½k g² while it overlaps; a pull of c that ends at the gap r is a well of the depth c r. The gap at the end of the step is
-// that of its linear motion. What the damper takes is measured with the mean velocity, like all impulses; the rest of the step's error is numerical.
+// A soft contact stores ½k g² while it overlaps; a pull of c that ends at the gap r is a well of
+// the depth c r. The gap at the end of the step is that of its linear motion. What the damper takes
+// is measured with the mean velocity, like all impulses; the rest of the step's error is numerical.
 void ImpulseKernel::audit_potential(int block, double mean_rate, StepReport& report) {
   const Law& law = rows.laws[block];
   const int first = rows.J.row_start[block];
@@ -242,8 +247,9 @@ void ImpulseKernel::audit_potential(int block, double mean_rate, StepReport& rep
     report.energy.damping += h_ * law.damping * rate * (mean_rate + rows.g_t[first]);
 }
 
-// Work of the smooth forces, with the mean velocity v̄ as for the impulses. A damper's impulse is −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all
-// we can ask for, and v̄ᵀD v⁺ = P(v̄) + ¼(P(v⁺) − P(v)).
+// Work of the smooth forces, with the mean velocity v̄ as for the impulses. A damper's impulse is
+// −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all we can ask for, and v̄ᵀD v⁺ =
+// P(v̄) + ¼(P(v⁺) − P(v)).
 void ImpulseKernel::audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy) {
   probe_ = state;
   probe_.v = v_before;

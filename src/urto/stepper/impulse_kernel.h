@@ -1,9 +1,11 @@
-// What steppers with impulses share: the rows of a step, its step problem, warm start, solve, limits of restitution, certificate,
-// energy audit and memory. Such a stepper's own part is how it predicts, how a law becomes rows (b, E, K) and how it updates:
+// What steppers with impulses share: the rows of a step, its step problem, warm start, solve,
+// limits of restitution, certificate, energy audit and memory. Such a stepper's own part is how it
+// predicts, how a law becomes rows (b, E, K) and how it updates:
 //
 //     kernel.system.detect(…), measure(…)             which rows, at which state
 //     kernel.H(), kernel.problem.a                    assembled by the stepper
-//     kernel.begin_rows(h); for each block: kernel.problem.b, kernel.compliance, kernel.push, kernel.add_rebound(…)
+//     kernel.begin_rows(h); for each block: kernel.problem.b, kernel.compliance, kernel.push,
+//         kernel.add_rebound(…)
 //     kernel.solve(memory, report); kernel.certify(state, report); kernel.audit(state, report)
 //     kernel.remember(memory)
 #pragma once
@@ -24,7 +26,8 @@ class ImpulseKernel {
   Interactions rows;
   StepProblem problem;                  ///< H by blocks; E from `compliance`
   std::vector<double> compliance = {};  ///< per row
-  /// Per block, the speed at which the row pushes an overlap apart: what it gives of energy is `recovery`, not an impact.
+  /// Per block, the speed at which the row pushes an overlap apart: what it gives of energy is
+  /// `recovery`, not an impact.
   std::vector<double> push = {};
   Vector v_before;  ///< what forces and impulses act on
   Vector v_after, impulses;
@@ -32,16 +35,19 @@ class ImpulseKernel {
   BlockMatrix& H() { return std::get<BlockMatrix>(problem.H); }
   /// Sets, sizes and zeros for the rows of a step of h.
   void begin_rows(double h);
-  /// An impulse −h·pull on the normal row as a force: a cone shifted by c, (λ_N + hc, λ_T) ∈ K, is the cone itself with λ + hc e_N.
+  /// An impulse −h·pull on the normal row as a force: a cone shifted by c, (λ_N + hc, λ_T) ∈ K, is
+  /// the cone itself with λ + hc e_N.
   void add_pull(int block);
-  /// Newton's law where a block approaches: its normal row must leave at −e u⁻. `b` is that of the row without restitution.
+  /// Newton's law where a block approaches: its normal row must leave at −e u⁻. `b` is that of the
+  /// row without restitution.
   void add_rebound(int block);
 
   void solve(const StepMemory& memory, StepReport& report);
   void certify(const State& state, StepReport& report);
   /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
   double joint_work();
-  /// Where the energy went, which contacts acted, errors at the start. `implicit_damping`: dampers act with the velocity after.
+  /// Where the energy went, which contacts acted, errors at the start. `implicit_damping`: dampers
+  /// act with the velocity after.
   void audit(const State& state, bool implicit_damping, StepReport& report);
   void remember(StepMemory& memory) const { urto::remember(rows, impulses, h_, memory); }
 

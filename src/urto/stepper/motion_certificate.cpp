@@ -35,7 +35,8 @@ void MotionCertifier::look_at(const MotionPoint& before, const MotionPoint& afte
   moved_ = std::max(largest_entry(increment_), ulps * eps * reach_);
 }
 
-// What a few units in the last place of q do to the forces: Σ_j |∂f_i/∂q_j| · ulps · ε (1 + ‖q‖), and to M â. `matrix_` is M.
+// What a few units in the last place of q do to the forces: Σ_j |∂f_i/∂q_j| · ulps · ε (1 + ‖q‖),
+// and to M â. `matrix_` is M.
 double MotionCertifier::force_rounding(double unknown) {
   Vector& sum = increment_;
   work_.setConstant(system_.nv(), unknown);

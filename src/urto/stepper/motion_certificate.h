@@ -1,11 +1,15 @@
-// Certificates of smooth steps: force balance, joints and the scheme's own equations, recomputed from the accepted state with a
-// workspace of their own. Nothing a stepper computed is used but its result.
+// Certificates of smooth steps: force balance, joints and the scheme's own equations, recomputed
+// from the accepted state with a workspace of their own. Nothing a stepper computed is used but its
+// result.
 //
-//     momentum       ‖M â − f − Jᵀλ‖ / (‖M â‖ + ‖f‖ + ‖Jᵀλ‖) at the new state, and what the scheme says of q, v and a,
-//     natural map    how far the rows that the scheme holds are off, relative to the motion within the step
+//     momentum       ‖M â − f − Jᵀλ‖ / (‖M â‖ + ‖f‖ + ‖Jᵀλ‖) at the new state, and what the scheme
+//                    says of q, v and a,
+//     natural map    how far the rows that the scheme holds are off, relative to the motion within
+//                    the step
 //
-// Numbers stored in double precision cannot satisfy an equation better than their own rounding allows: what a change of q by a few
-// units in its last place does to f (through ∂f/∂q) is taken off the balance, and the same of g. The allowance is part of the result.
+// Numbers stored in double precision cannot satisfy an equation better than their own rounding
+// allows: what a change of q by a few units in its last place does to f (through ∂f/∂q) is taken
+// off the balance, and the same of g. The allowance is part of the result.
 #pragma once
 
 #include <array>
@@ -34,8 +38,9 @@ class MotionCertifier {
   /// Looks at the end of a part of the step.
   void look_at(const MotionPoint& before, const MotionPoint& after, double tolerance);
 
-  /// M â = f + Jᵀλ at the end, soft rows λ = −(k g + c ġ) included. `unknown`: what of an acceleration nobody can know, where
-  /// the scheme finds it from positions, which are rounded: it is taken off as well.
+  /// M â = f + Jᵀλ at the end, soft rows λ = −(k g + c ġ) included. `unknown`: what of an
+  /// acceleration nobody can know, where the scheme finds it from positions, which are rounded: it
+  /// is taken off as well.
   void check_force_balance(double unknown = 0);
   /// The rows that hold positions: g = 0.
   void check_positions();
@@ -47,7 +52,8 @@ class MotionCertifier {
   void check_increment(const Vector& increment);
   /// x = y, relative to the size of the two together.
   void check_equal(const Vector& x, const Vector& y);
-  /// The equations of smooth_linearised.h again, at the state where they were taken, with the velocities and reactions that came out.
+  /// The equations of smooth_linearised.h again, at the state where they were taken, with the
+  /// velocities and reactions that came out.
   void check_linearised(double h, bool trapezoidal);
 
   /// Somewhere to put what is to be checked, so that a step allocates nothing.
@@ -68,7 +74,8 @@ class MotionCertifier {
   Vector along_;   ///< as many as there are rows
   Vector placed_;  ///< as many as q has
   BlockMatrix matrix_, stiffness_;
-  // Linearised steps: the state at which they take their matrices, its rows, and the joints' errors at the start.
+  // Linearised steps: the state at which they take their matrices, its rows, and the joints' errors
+  // at the start.
   State at_;
   Interactions at_rows_;
   std::vector<double> errors_ = {}, drifts_ = {};

@@ -8,7 +8,8 @@
 
 namespace urto {
 
-/// A sentence about the first contact, limit or dry friction that acts at the state; empty if none does. `rows` is scratch.
+/// A sentence about the first contact, limit or dry friction that acts at the state; empty if none
+/// does. `rows` is scratch.
 std::string one_sided_at_work(SystemAccess& system, const State& state, Interactions& rows);
 
 /// Throws InputError, naming the row and the stepper 'dvi', if one does.

@@ -12,43 +12,50 @@
 namespace urto {
 
 enum class ImplicitForces : std::uint8_t {
-  none,  ///< forces only on the right-hand side: cheapest, the step is limited by the stiffest spring
+  none,  ///< forces only on the right-hand side: cheapest, the step is limited by the stiffest
+         ///< spring
   semidefinite,  ///< recipe 002 (9.2)–(9.3): H positive definite for every step
-  exact,  ///< symmetric part of the exact tangents; falls back on `semidefinite` where H would not be positive definite
+  exact,  ///< symmetric part of the exact tangents; falls back on `semidefinite` where H would not
+          ///< be positive definite
 };
 
 struct StepperOptions {
   std::string name = "dvi";
   Friction friction = Friction::exact;
   ImplicitForces implicit_forces = ImplicitForces::semidefinite;
-  /// η_s [m/s]: the fastest a penetration is pushed out (recipe 000 (113)); 0 never corrects, infinity corrects within one step.
+  /// η_s [m/s]: the fastest a penetration is pushed out (recipe 000 (113)); 0 never corrects,
+  /// infinity corrects within one step.
   double recovery_speed = 0.01;
-  /// g/h in the rows; false leaves b = g_t only (recipe 001 checklist 17): joints drift, penetrations stay. For comparisons.
+  /// g/h in the rows; false leaves b = g_t only (recipe 001 checklist 17): joints drift,
+  /// penetrations stay. For comparisons.
   bool stabilise = true;
-  bool restitution =
-      true;  ///< Newton's law where materials ask for it; false: every impact is inelastic, as in the source
-  /// After each step move the bodies back onto the joints by Newton steps in the mass metric. The stabilised step alone keeps the joint error at
-  /// O(h²); with this it is at rounding, for the price of one or two linear solves.
+  bool restitution = true;  ///< Newton's law where materials ask for it; false: every impact is
+                            ///< inelastic, as in the source
+  /// After each step move the bodies back onto the joints by Newton steps in the mass metric. The
+  /// stabilised step alone keeps the joint error at O(h²); with this it is at rounding, for the
+  /// price of one or two linear solves.
   bool project_joints = false;
   double projection_tolerance = 1e-12;  ///< [m, rad]
 
   // Smooth steppers (stepper/smooth_stepper.h).
-  double newmark_gamma = 0.5;  ///< [½, 1]; second order at ½ only
-  double newmark_beta = 0.25;  ///< (0, 1]
-  double hht_alpha = -0.1;     ///< [−1/3, 0]; more negative damps more
-  double spectral_radius =
-      0.8;  ///< ρ∞ ∈ [0, 1] of generalised-alpha: what a step leaves of infinitely fast oscillations
+  double newmark_gamma = 0.5;    ///< [½, 1]; second order at ½ only
+  double newmark_beta = 0.25;    ///< (0, 1]
+  double hht_alpha = -0.1;       ///< [−1/3, 0]; more negative damps more
+  double spectral_radius = 0.8;  ///< ρ∞ ∈ [0, 1] of generalised-alpha: what a step leaves of
+                                 ///< infinitely fast oscillations
   /// Newton stops when the correction still to come is below this part of the largest acceleration.
   double newton_tolerance = 1e-9;
   int newton_iterations = 20;       ///< then the step is cut
   bool geometric_stiffness = true;  ///< (Jᵀλ)_q in Newton's matrix: fewer iterations, dearer ones
   bool reuse_factor =
       true;  ///< keep Newton's matrix within a step while it contracts fast (modified Newton)
-  /// Hold the velocities on the joints too, with a second set of multipliers (Gear, Gupta and Leimkuhler 1985: index 2).
+  /// Hold the velocities on the joints too, with a second set of multipliers (Gear, Gupta and
+  /// Leimkuhler 1985: index 2).
   bool velocity_constraints = false;
   /// ω [1/s] of Baumgarte's g̈ + 2ω ġ + ω² g = 0 in the explicit steppers; 0 lets the joints drift.
   double baumgarte = 0;
-  /// Smooth steppers: contacts as stiff springs with damping and smoothed friction (mechanics/penalty_system.h) instead of refusing them.
+  /// Smooth steppers: contacts as stiff springs with damping and smoothed friction
+  /// (mechanics/penalty_system.h) instead of refusing them.
   bool penalty_contact = false;
   PenaltyLaw penalty = {};
 };
@@ -65,7 +72,8 @@ struct SimulationOptions {
   double output_step = 0;  ///< [s] between recorded frames; 0 records every step
   double checkpoint_interval =
       0;  ///< [s] simulated time between checkpoints; 0: only at the end and on interruption
-  /// ε_e [m]: pairs closer than this, plus what they can travel in a step, become contacts. 0 chooses a fortieth of the smallest width of a colliding shape, terrain not counted.
+  /// ε_e [m]: pairs closer than this, plus what they can travel in a step, become contacts. 0
+  /// chooses a fortieth of the smallest width of a colliding shape, terrain not counted.
   double contact_envelope = 0;
   bool assemble =
       true;  ///< consistent start: project the given positions and velocities onto the joints

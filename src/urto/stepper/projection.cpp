@@ -31,7 +31,8 @@ void JointProjection::solve(const State& state, bool velocities, Vector& x) {
     p.K.push_back(ConvexSet::free(law.dim));
     for (int row = rows_.J.row_start[i]; row < rows_.J.row_start[i + 1]; ++row) {
       p.b[row] = velocities ? rows_.g_t[row] : rows_.g[row];
-      // A soft row is a force, not a place to be, and a speed is no position: so much compliance that the row gives way freely.
+      // A soft row is a force, not a place to be, and a speed is no position: so much compliance
+      // that the row gives way freely.
       if (is_soft(law) || (!velocities && law.on_velocity)) compliance_[row] = 1e30;
     }
   }

@@ -1,4 +1,5 @@
-// Projections onto the joints, least in the mass metric: positions by Newton steps, velocities by one linear solve (recipe 000 §2.16).
+// Projections onto the joints, least in the mass metric: positions by Newton steps, velocities by
+// one linear solve (recipe 000 §2.16).
 //
 //     M δ − Jᵀμ = 0,       J δ + g = 0          q ← q ⊕ δ
 //     M v⁺ − Jᵀμ = M v,    J v⁺ + g_t = 0
@@ -13,9 +14,11 @@ class JointProjection {
  public:
   explicit JointProjection(const System& system) : system_(system) {}
 
-  /// Moves `state` onto the rigid equality rows at state.t. Returns the error that remains [m, rad].
+  /// Moves `state` onto the rigid equality rows at state.t. Returns the error that remains [m,
+  /// rad].
   double project_positions(State& state, double tolerance, int max_rounds);
-  /// Changes the velocity so that the equality rows have no rate; with `speed_motors` these hold too.
+  /// Changes the velocity so that the equality rows have no rate; with `speed_motors` these hold
+  /// too.
   void project_velocities(State& state, bool speed_motors = false);
 
  private:

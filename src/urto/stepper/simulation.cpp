@@ -143,7 +143,8 @@ void Simulation::account(const StepReport& r) {
 bool Simulation::take_step() {
   const double left = options_.duration - point_.state.t;
   const bool last = left < options_.step * (1 + 1e-6);
-  // A crumb at the end would have to remove the joint error of a whole step, O(h²), within it: a blow. Two equal steps instead.
+  // A crumb at the end would have to remove the joint error of a whole step, O(h²), within it: a
+  // blow. Two equal steps instead.
   const bool split = !last && left < options_.step * (2 - 1e-6);
   const double fixed = last ? left : split ? 0.5 * left : options_.step;
   // Step doubling chooses its own steps, up to what is left.

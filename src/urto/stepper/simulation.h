@@ -1,5 +1,6 @@
-// The simulation loop: consistent start, steps (fixed or adaptive), energy audit, checkpoints. Recording is somebody else's: a run
-// is driven by calling `advance` until it returns false, and looking at what it offers in between.
+// The simulation loop: consistent start, steps (fixed or adaptive), energy audit, checkpoints.
+// Recording is somebody else's: a run is driven by calling `advance` until it returns false, and
+// looking at what it offers in between.
 //
 //     Simulation run(model, options);
 //     run.start();
@@ -18,7 +19,8 @@
 
 namespace urto {
 
-/// Where the energy went since the start [J]. energy − energy at the start = supplied + recovery − friction − impact − damping + numerical.
+/// Where the energy went since the start [J]. energy − energy at the start = supplied + recovery −
+/// friction − impact − damping + numerical.
 struct EnergyAudit {
   double kinetic = 0, potential = 0;
   double start = 0;  ///< kinetic + potential at the start
@@ -46,10 +48,11 @@ enum class RunState : std::uint8_t { ready, running, finished, failed };
 
 class Simulation {
  public:
-  /// A run of a model with the stepper that the options name. The model must be finalized and outlive the run. Throws InputError for bad options or
-  /// shapes that cannot collide.
+  /// A run of a model with the stepper that the options name. The model must be finalized and
+  /// outlive the run. Throws InputError for bad options or shapes that cannot collide.
   Simulation(const Model& model, const SimulationOptions& options);
-  /// A run of any system with any stepper, both the caller's; options.stepper.name says what the stepper can do (order).
+  /// A run of any system with any stepper, both the caller's; options.stepper.name says what the
+  /// stepper can do (order).
   Simulation(const System& system, Stepper& stepper, State start, const SimulationOptions& options);
   ~Simulation();
 
@@ -58,7 +61,8 @@ class Simulation {
   /// Goes on from a checkpoint instead.
   void resume(const Checkpoint& checkpoint);
 
-  /// Takes one accepted step. False when the run is over: `run_state` and `failure` say why. Never throws for trouble of the numerical kind.
+  /// Takes one accepted step. False when the run is over: `run_state` and `failure` say why. Never
+  /// throws for trouble of the numerical kind.
   bool advance();
 
   /// Of a run of a model only.
@@ -92,8 +96,8 @@ class Simulation {
 
   SimulationOptions options_;
   std::unique_ptr<Parts> parts_;
-  SystemAccess
-      mechanics_;  ///< what energies are asked of: with contacts by penalty not the model's own system
+  SystemAccess mechanics_;  ///< what energies are asked of: with contacts by penalty not the
+                            ///< model's own system
   Stepper* stepper_ = nullptr;
   std::unique_ptr<StepDoubling> doubling_;
   bool on_grid_ = true;  ///< every step so far was a whole one

@@ -47,7 +47,8 @@ bool ExplicitStepper::advance(MotionPoint& p, double h, Work& work) {
   return true;
 }
 
-// Updates of several stages are formulas, not equations that could be missed: what was solved are the accelerations.
+// Updates of several stages are formulas, not equations that could be missed: what was solved are
+// the accelerations.
 void ExplicitStepper::certify(const MotionPoint& before, const MotionPoint& after, double h,
                               MotionCertifier& certifier) const {
   certifier.check_force_balance();
@@ -81,7 +82,8 @@ bool ExplicitStepper::heun(MotionPoint& p, double h) {
   return true;
 }
 
-// Velocity Verlet. Forces that depend on velocity see the predicted one, which keeps the second order.
+// Velocity Verlet. Forces that depend on velocity see the predicted one, which keeps the second
+// order.
 bool ExplicitStepper::leapfrog(MotionPoint& p, double h) {
   increment_ = h * p.state.v + 0.5 * h * h * p.a;
   system_.add_increment(p.state.q, increment_, p.state.q);

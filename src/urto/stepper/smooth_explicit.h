@@ -1,6 +1,8 @@
-// Explicit steppers on the index-1 form: accelerations and multipliers from [M Jᵀ; J 0] {a; −λ} = {f; −J̇v}, then a method for ordinary differential
-// equations (recipe 000 §2.17). Joints drift unless Baumgarte's terms or projections hold them. On rotations one exponential of the sum of the stages is
-// of second order at most; Munthe-Kaas' method integrates the increment itself, u̇ = T(u)⁻¹ v with q = q₀ ⊕ u, and keeps order four.
+// Explicit steppers on the index-1 form: accelerations and multipliers from [M Jᵀ; J 0] {a; −λ} =
+// {f; −J̇v}, then a method for ordinary differential equations (recipe 000 §2.17). Joints drift
+// unless Baumgarte's terms or projections hold them. On rotations one exponential of the sum of the
+// stages is of second order at most; Munthe-Kaas' method integrates the increment itself, u̇ =
+// T(u)⁻¹ v with q = q₀ ⊕ u, and keeps order four.
 #pragma once
 
 #include <array>
@@ -30,7 +32,8 @@ class ExplicitStepper final : public SmoothStepper {
   bool heun(MotionPoint& p, double h);
   bool leapfrog(MotionPoint& p, double h);
   bool runge_kutta(MotionPoint& p, double h);
-  /// Stage `k` at q₀ ⊕ u, v₀ + h dv, t₀ + part h: fills du_[k], dv_[k]. False where there are no accelerations.
+  /// Stage `k` at q₀ ⊕ u, v₀ + h dv, t₀ + part h: fills du_[k], dv_[k]. False where there are no
+  /// accelerations.
   bool stage(const MotionPoint& p, double h, int k, double part, const Vector& u, const Vector& dv);
   /// x ← T(u)⁻¹ x.
   void solve_tangent(const Vector& u, Vector& x);

@@ -41,7 +41,8 @@ ImplicitStepper::ImplicitStepper(const System& system, const SimulationOptions& 
                                  const ImplicitScheme& scheme)
     : SmoothStepper(system, options), scheme_(scheme) {}
 
-// q⁺, v⁺ from a⁺, always from the start of the step: adding up corrections on a group would depend on their order.
+// q⁺, v⁺ from a⁺, always from the start of the step: adding up corrections on a group would depend
+// on their order.
 void ImplicitStepper::place(const MotionPoint& p, double h) {
   const ImplicitScheme& s = scheme_;
   increment_ = h * p.state.v + h * h * (s.b0 * p.a + s.b1 * a_);
@@ -50,7 +51,8 @@ void ImplicitStepper::place(const MotionPoint& p, double h) {
   system_.add_increment(p.state.q, increment_, trial_state_.q);
 }
 
-// The right-hand side at the trial state. Returns the size of accelerations there, a scale for corrections.
+// The right-hand side at the trial state. Returns the size of accelerations there, a scale for
+// corrections.
 double ImplicitStepper::evaluate(double h) {
   const int n = system_.nv();
   const ImplicitScheme& s = scheme_;
@@ -221,7 +223,8 @@ void ImplicitStepper::certify(const MotionPoint& before, const MotionPoint& afte
   found = (1 - s.alpha_m) * after.a + s.alpha_m * a;
   wanted = (1 - s.alpha_f) * after.a_true + s.alpha_f * before.a_true;
   certifier.check_equal(found, wanted);
-  // With velocity constraints positions move by the second multipliers besides, which only the joints can judge.
+  // With velocity constraints positions move by the second multipliers besides, which only the
+  // joints can judge.
   if (!options_.velocity_constraints) {
     wanted = h * before.state.v + h * h * (s.b0 * a + s.b1 * after.a);
     certifier.check_increment(wanted);
@@ -250,7 +253,8 @@ bool ImplicitStepper::condense_start_rows() {
 
 bool ImplicitStepper::advance(MotionPoint& p, double h, Work& work) {
   const ImplicitScheme& s = scheme_;
-  // Where a and â belong to different times, their distance is proportional to the step (Brüls and Arnold 2008).
+  // Where a and â belong to different times, their distance is proportional to the step (Brüls and
+  // Arnold 2008).
   if (p.h > 0 && p.h != h) p.a = p.a_true + h / p.h * (p.a - p.a_true);
   trial_state_ = p.state;
   trial_state_.t += h;

@@ -1,10 +1,12 @@
-// Implicit steppers with the joints in Newton's iteration at position level: implicit Euler, trapezoidal rule, Newmark, HHT and generalised-α
-// (recipe 000 §§2.10–2.15) as one scheme with six numbers,
+// Implicit steppers with the joints in Newton's iteration at position level: implicit Euler,
+// trapezoidal rule, Newmark, HHT and generalised-α (recipe 000 §§2.10–2.15) as one scheme with six
+// numbers,
 //
 //     q⁺ = q ⊕ [h v + h²(b₀ a + b₁ a⁺)],     v⁺ = v + h(c₀ a + c₁ a⁺)
 //     (1 − α_m) a⁺ + α_m a = (1 − α_f) â⁺ + α_f â,     M â⁺ = f⁺ + J⁺ᵀλ⁺,     g(q⁺, t⁺) = 0
 //
-// a is the method's acceleration, â the motion's. Newton's unknowns are a⁺ and λ⁺, of the same size for every step h, and its rows are
+// a is the method's acceleration, â the motion's. Newton's unknowns are a⁺ and λ⁺, of the same size
+// for every step h, and its rows are
 //
 //     [ κM + h c₁ D + h² b₁ K T   Jᵀ ] { δa }   { f + Jᵀλ − M â  }
 //     [ J T                       −E ] { −δλ} = { −g / (h² b₁)   },     κ = (1 − α_m)/(1 − α_f)

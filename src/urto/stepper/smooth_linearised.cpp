@@ -9,7 +9,8 @@ LinearisedStepper::LinearisedStepper(const System& system, const SimulationOptio
                                      bool trapezoidal)
     : SmoothStepper(system, options), trapezoidal_(trapezoidal) {}
 
-// The matrix at the state `at`, and the right-hand side: where the forces were taken at the predicted state, K acts on v as well.
+// The matrix at the state `at`, and the right-hand side: where the forces were taken at the
+// predicted state, K acts on v as well.
 void LinearisedStepper::assemble(const State& at, double h) {
   const int n = system_.nv();
   const double part = theta() * h;
@@ -26,7 +27,8 @@ void LinearisedStepper::assemble(const State& at, double h) {
   add_rows(h);
 }
 
-// J v⁺ = −g/h − g_t; soft rows J v⁺ + k g/(θhk + c) + g_t + ℓ/(h(θhk + c)) = 0 with the impulse ℓ (recipe 000 §2.17).
+// J v⁺ = −g/h − g_t; soft rows J v⁺ + k g/(θhk + c) + g_t + ℓ/(h(θhk + c)) = 0 with the impulse ℓ
+// (recipe 000 §2.17).
 void LinearisedStepper::add_rows(double h) {
   const int n = system_.nv();
   rules_.clear();
@@ -47,8 +49,9 @@ void LinearisedStepper::add_rows(double h) {
   factor_.add_rows(rows_.J, rows_.J, rules_);
 }
 
-// Trapezoidal: forces and J at the predicted state q ⊕ h v, v; the joints' error at the start. With the reaction of the start left out, the printed
-// multiplier tends to twice the reaction (recipe 000 §2.12): ℓ/h, its half, is what is reported.
+// Trapezoidal: forces and J at the predicted state q ⊕ h v, v; the joints' error at the start. With
+// the reaction of the start left out, the printed multiplier tends to twice the reaction (recipe
+// 000 §2.12): ℓ/h, its half, is what is reported.
 bool LinearisedStepper::advance(MotionPoint& p, double h, Work& work) {
   const int n = system_.nv();
   measure_rows(p.state);

@@ -1,8 +1,11 @@
-// One linear solve per step: implicit Euler (recipe 000 §2.7.6, variant C) and the trapezoidal rule (§2.12) linearised at its start,
+// One linear solve per step: implicit Euler (recipe 000 §2.7.6, variant C) and the trapezoidal rule
+// (§2.12) linearised at its start,
 //
-//     (M + θh D + θ²h² K) v⁺ − Jᵀℓ = M v + h f + θh D v (+ θ²h² K v: trapezoidal),     J v⁺ = −g/h − g_t
+//     (M + θh D + θ²h² K) v⁺ − Jᵀℓ = M v + h f + θh D v (+ θ²h² K v: trapezoidal),
+//         J v⁺ = −g/h − g_t
 //
-// θ = 1 with all at the start of the step, or θ = ½ with f, D, K and J at the predicted state q ⊕ h v. ℓ is an impulse.
+// θ = 1 with all at the start of the step, or θ = ½ with f, D, K and J at the predicted state q ⊕ h
+// v. ℓ is an impulse.
 #pragma once
 
 #include "urto/stepper/smooth_stepper.h"

@@ -62,7 +62,8 @@ Powers SmoothStepper::powers(const State& state) {
   return out;
 }
 
-// Contacts are sought at every accepted state, so that none is passed through unseen for longer than a step.
+// Contacts are sought at every accepted state, so that none is passed through unseen for longer
+// than a step.
 bool SmoothStepper::one_sided_trouble(const State& state, std::string& trouble) {
   const std::string acting = one_sided_at_work(system_, state, all_);
   if (acting.empty()) return false;
@@ -112,8 +113,8 @@ void SmoothStepper::remember_point(StepMemory& memory, double h) const {
   std::vector<double>& a = memory.arrays.at(method_array);
   store(point_.a, a);
   if (point_.h == h) return;
-  // The parts of a cut step: a method that carries accelerations of two times must know how long its last step was, and the next
-  // step's ratio of steps is taken to the last part.
+  // The parts of a cut step: a method that carries accelerations of two times must know how long
+  // its last step was, and the next step's ratio of steps is taken to the last part.
   const double ratio = h / point_.h;
   for (std::size_t k = 0; k < a.size(); ++k) {
     const double motion = point_.a_true[static_cast<Eigen::Index>(k)];

@@ -1,10 +1,12 @@
-// What the smooth steppers share: steppers for systems without contacts, limits and dry friction (docs/steppers/smooth.md),
+// What the smooth steppers share: steppers for systems without contacts, limits and dry friction
+// (docs/steppers/smooth.md),
 //
 //     M(q) a = f(q, v, t) + Jᵀλ,     g(q, t) = 0,
 //
-// λ a force, with one sign in all of them (recipe 000 §2.0). Soft joints are the spring λ = −(k g + c ġ). A stepper's own part is
-// `advance` and what it claims of its result (`certify`); here are consistent accelerations and multipliers, the cutting of steps in which
-// Newton fails, energy accounts, memory and the refusal of what is not smooth.
+// λ a force, with one sign in all of them (recipe 000 §2.0). Soft joints are the spring λ = −(k g +
+// c ġ). A stepper's own part is `advance` and what it claims of its result (`certify`); here are
+// consistent accelerations and multipliers, the cutting of steps in which Newton fails, energy
+// accounts, memory and the refusal of what is not smooth.
 #pragma once
 
 #include <string>
@@ -32,13 +34,15 @@ class SmoothStepper : public Stepper {
     int iterations = 0, factorizations = 0;
   };
 
-  /// Takes one step of h; leaves rows_ at the new state. False if it cannot: the point is then of no use.
+  /// Takes one step of h; leaves rows_ at the new state. False if it cannot: the point is then of
+  /// no use.
   virtual bool advance(MotionPoint& p, double h, Work& work) = 0;
   /// What the scheme claims of a step from `before` to `after`, measured by code of its own.
   virtual void certify(const MotionPoint& before, const MotionPoint& after, double h,
                        MotionCertifier& certifier) const = 0;
 
-  /// a and λ at a state, with Baumgarte's terms if `stabilise`; leaves rows_ there. False if the mass matrix is singular or not a number.
+  /// a and λ at a state, with Baumgarte's terms if `stabilise`; leaves rows_ there. False if the
+  /// mass matrix is singular or not a number.
   bool accelerations(const State& state, Vector& a, Vector& lambda, bool stabilise = false);
   void measure_rows(const State& state) { measure_equalities(system_, state, false, rows_, rate_); }
 

@@ -73,7 +73,8 @@ StepDoubling::StepDoubling(const System& system, Stepper& inner, const Simulatio
       options_(options),
       order_(order) {}
 
-// How far the two ways are apart. Where they agree because both rebound at once, the gap at which they did is the error.
+// How far the two ways are apart. Where they agree because both rebound at once, the gap at which
+// they did is the error.
 double StepDoubling::attempt_error(const StepReport& second_half) const {
   if (!fine_.q.allFinite() || !coarse_.q.allFinite())
     return std::numeric_limits<double>::infinity();
@@ -117,14 +118,15 @@ StepOutcome StepDoubling::step(State& state, double most, StepMemory& memory, St
     if (last) {
       h = most;
     } else if (most < 2 * h) {
-      h = 0.5 *
-          most;  // no crumb at the end, which would have to remove the joint error of a whole step within it
+      h = 0.5 * most;  // no crumb at the end, which would have to remove the joint error of a whole
+                       // step within it
     }
     StepOutcome outcome = attempt(state, h, memory, report);
     const bool failed = outcome.failed();
     if (failed && h <= options_.min_step) return outcome;
     const double error = failed ? std::numeric_limits<double>::infinity() : attempt_error(report);
-    // A body that lands loads its contact in all three: what the step before left tells a landing from a contact that lasts.
+    // A body that lands loads its contact in all three: what the step before left tells a landing
+    // from a contact that lasts.
     const bool smooth = !failed && first_half_.active_set == report.active_set &&
                         report.active_set == coarse_report_.active_set &&
                         same_load(memory, fine_memory_);

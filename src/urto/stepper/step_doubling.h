@@ -1,8 +1,10 @@
-// Step doubling around any stepper: one step of h and two of h/2. Both ways are of the same order, so that their difference estimates
-// the local error of the fine one, and (smooth steps of steppers that allow it) removes it.
+// Step doubling around any stepper: one step of h and two of h/2. Both ways are of the same order,
+// so that their difference estimates the local error of the fine one, and (smooth steps of steppers
+// that allow it) removes it.
 //
-// A step in which the two ways disagree about which contacts act has an error of first order in h: it is accepted by the same
-// tolerance, but does not tell how large the next step may be, which returns to what it was before the event.
+// A step in which the two ways disagree about which contacts act has an error of first order in h:
+// it is accepted by the same tolerance, but does not tell how large the next step may be, which
+// returns to what it was before the event.
 #pragma once
 
 #include "urto/stepper/stepper.h"

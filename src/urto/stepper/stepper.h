@@ -1,4 +1,5 @@
-// What all time steppers share: what a step leaves behind, what it reports, how it ends, and the list of steppers by name.
+// What all time steppers share: what a step leaves behind, what it reports, how it ends, and the
+// list of steppers by name.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@
 
 namespace urto {
 
-/// What one step leaves to the next: multipliers by row id, and whatever else a stepper carries, by name. Part of a checkpoint, or a
-/// resumed run would differ in its last bits; a checkpoint needs no edit for a new stepper.
+/// What one step leaves to the next: multipliers by row id, and whatever else a stepper carries, by
+/// name. Part of a checkpoint, or a resumed run would differ in its last bits; a checkpoint needs
+/// no edit for a new stepper.
 struct StepMemory {
   struct Item {
     std::uint64_t id = 0;
@@ -32,7 +34,8 @@ struct StepMemory {
 
 /// Multipliers of a step as the next one's memory.
 void remember(const Interactions& rows, const Vector& lambda, double h, StepMemory& memory);
-/// λ of the rows that were there in the last step, scaled from impulses of its length to those of h; zero elsewhere.
+/// λ of the rows that were there in the last step, scaled from impulses of its length to those of
+/// h; zero elsewhere.
 void recall(const StepMemory& memory, const Interactions& rows, double h, Vector& lambda);
 
 /// Energy that went somewhere during a step [J].
@@ -71,10 +74,12 @@ struct StepReport {
   Certificate certificate;
   StepSolveReport solve;
   EnergyFlow energy;
-  /// Largest |g| of a rigid equality row [m, rad]: at the start of the step for dvi, at its end for the smooth steppers.
+  /// Largest |g| of a rigid equality row [m, rad]: at the start of the step for dvi, at its end for
+  /// the smooth steppers.
   double joint_error = 0;
   double penetration = 0;  ///< deepest rigid contact at the start of the step [m]
-  /// Energy of soft and cohesive contacts at the start of the step and, by the gaps' linear motion, at its end [J].
+  /// Energy of soft and cohesive contacts at the start of the step and, by the gaps' linear motion,
+  /// at its end [J].
   double contact_energy_before = 0, contact_energy = 0;
   int contacts = 0;              ///< row blocks of contacts and limits within reach
   int active = 0;                ///< of those, with an impulse
@@ -143,7 +148,8 @@ struct StepperInfo {
 using StepperFactory =
     std::function<std::unique_ptr<Stepper>(const System& system, const SimulationOptions& options)>;
 
-/// Adds a stepper to the list, for scenes and programs to choose by name. Throws InputError if the name is taken or empty.
+/// Adds a stepper to the list, for scenes and programs to choose by name. Throws InputError if the
+/// name is taken or empty.
 void register_stepper(StepperInfo info, StepperFactory factory);
 
 /// All that are registered: the built-in ones first.
@@ -151,7 +157,8 @@ std::vector<StepperInfo> steppers();
 /// Throws InputError with the names for a name that is none.
 StepperInfo find_stepper(std::string_view name);
 
-/// Throws InputError naming the first thing in the model that the stepper cannot treat and a stepper that can.
+/// Throws InputError naming the first thing in the model that the stepper cannot treat and a
+/// stepper that can.
 void check_capabilities(const StepperInfo& stepper, const Model& model);
 
 /// The stepper that options.stepper.name names.

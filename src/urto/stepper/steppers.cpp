@@ -164,7 +164,8 @@ std::unique_ptr<Stepper> make_stepper(const System& system, const SimulationOpti
   return find(options.stepper.name).make(system, options);
 }
 
-// Shapes may be there without ever touching: contact is refused where it happens (SmoothStepper::refuse_contact).
+// Shapes may be there without ever touching: contact is refused where it happens
+// (SmoothStepper::refuse_contact).
 void check_capabilities(const StepperInfo& stepper, const Model& model) {
   if (stepper.contacts) return;
   if (!model.limits.empty()) refuse(stepper, "limit", model.limits.front().name);
