@@ -1,4 +1,8 @@
 // The step loop allocates nothing once warm (design §6).
+#include <cmath>
+#include <set>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "allocation/counting.h"
@@ -158,6 +162,68 @@ TEST(StepAllocation, NamedSweepsOnEqualIslandsAllocateNothing) {
     EXPECT_EQ(run.report().solve.handed_on, 50);
     EXPECT_EQ(allocations_in(run, 20), 0) << solver;
     EXPECT_EQ(run.checkpoint().missed, 0) << solver;
+  }
+}
+
+// Towers of cubes on a tilted floor, each cube ten times as heavy as the one below it: sweeps need
+// some tenfold for each storey, so that the higher towers are handed on. Some faces are icy, some
+// are soft.
+Model towers(int highest, bool mixed) {
+  Model m = empty_model({2, 0.3, -9.3});
+  m.materials = {{.name = "rough", .friction = 0.4},
+                 {.name = "ice", .friction = 0},
+                 {.name = "soft", .friction = 0.4, .stiffness = 1e6, .damping = 100}};
+  add_floor(m);
+  for (int height = 2; height <= highest; ++height) {
+    for (int k = 0; k < height; ++k) {
+      add_cube(m, "", {0.3 * height, 0.01 * k, 0.05 + 0.1 * k}, 0.1, 0.1 * std::pow(10, k));
+      if (mixed) m.shapes.back().material = (height + k) % 3;
+    }
+  }
+  finalize(m);
+  return m;
+}
+
+/// Steps, each of which must hand islands on; the methods that solved them.
+std::set<std::string> step_handing_on(Simulation& run, int steps, int islands) {
+  std::set<std::string> methods;
+  for (int k = 0; k < steps; ++k) {
+    const long before = allocations_so_far();
+    EXPECT_TRUE(run.advance());
+    EXPECT_EQ(allocations_so_far() - before, 0) << "in step " << k;
+    EXPECT_GE(run.report().solve.handed_on, islands) << "in step " << k;
+    methods.insert(run.report().solve.solver);
+  }
+  return methods;
+}
+
+TEST(StepAllocation, IslandsThatAreHandedOnAllocateNothing) {
+  for (const bool mixed : {false, true}) {
+    const Model m = towers(6, mixed);
+    SimulationOptions o;
+    o.duration = 10;
+    Simulation run(m, o);
+    run.start();
+    allocations_in(run, 40);
+    for (const std::string& s : step_handing_on(run, 20, 1)) printf("%d %s\n", mixed, s.c_str());
+  }
+}
+
+TEST(StepAllocation, NamedSolversOnIslandsAllocateNothing) {
+  for (const bool mixed : {false, true}) {
+    const Model m = towers(4, mixed);
+    for (const char* solver : {"ipm", "prox", "admm", "spg", "apgd"}) {
+      SCOPED_TRACE(solver);
+      SimulationOptions o;
+      o.duration = 10;
+      o.solver.solver = solver;
+      o.solver.tolerance = 1e-6;
+      o.solver.max_iterations = 300;
+      Simulation run(m, o);
+      run.start();
+      allocations_in(run, 20);
+      EXPECT_EQ(step_handing_on(run, 10, 3), std::set<std::string>{solver});
+    }
   }
 }
 

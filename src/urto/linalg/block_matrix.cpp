@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/linalg/sparse_builder.h"
 
 namespace urto {
 namespace {
@@ -88,21 +89,11 @@ void transpose_multiply_add(const BlockRows& J, const Vector& y, Vector& x) {
 }
 
 SparseMatrix to_sparse(const BlockRows& J) {
-  std::vector<Eigen::Triplet<double>> triplets;
-  triplets.reserve(J.values.size());
-  for (int i = 0; i < J.blocks(); ++i) {
-    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
-      const BlockRows::Entry& entry = J.entries[e];
-      for (int r = 0; r < J.height(i); ++r) {
-        for (int c = 0; c < entry.width; ++c) {
-          triplets.emplace_back(J.row_start[i] + r, entry.column + c,
-                                J.values[entry.offset + r * entry.width + c]);
-        }
-      }
-    }
-  }
-  SparseMatrix A(J.rows(), J.columns);
-  A.setFromTriplets(triplets.begin(), triplets.end());
+  SparseBuilder builder;
+  builder.start(J.rows(), J.columns);
+  builder.add(J);
+  SparseMatrix A;
+  builder.finish(A);
   return A;
 }
 
@@ -280,30 +271,11 @@ void multiply_right(const BlockRows& J, const BlockMatrix& T, BlockRows& out) {
 }
 
 SparseMatrix to_sparse(const BlockMatrix& H) {
-  std::vector<Eigen::Triplet<double>> triplets;
-  triplets.reserve(H.values.size());
-  const auto add = [&](int row, int column, double value) {
-    triplets.emplace_back(row, column, value);
-  };
-  for (int k = 0; k < H.blocks(); ++k) {
-    const auto block = H.block(k);
-    for (int c = 0; c < H.size(k); ++c) {
-      for (int r = 0; r < H.size(k); ++r) add(H.start[k] + r, H.start[k] + c, block(r, c));
-    }
-  }
-  const bool mirrored = H.symmetry == BlockMatrix::Symmetry::symmetric;
-  for (int k = 0; k < static_cast<int>(H.couplings.size()); ++k) {
-    const auto block = H.coupling(k);
-    const int row = H.start[H.couplings[k].row], column = H.start[H.couplings[k].column];
-    for (int c = 0; c < block.cols(); ++c) {
-      for (int r = 0; r < block.rows(); ++r) {
-        add(row + r, column + c, block(r, c));
-        if (mirrored) add(column + c, row + r, block(r, c));
-      }
-    }
-  }
-  SparseMatrix A(H.rows(), H.rows());
-  A.setFromTriplets(triplets.begin(), triplets.end());
+  SparseBuilder builder;
+  builder.start(H.rows(), H.rows());
+  builder.add(H);
+  SparseMatrix A;
+  builder.finish(A);
   return A;
 }
 

@@ -132,7 +132,7 @@ bool KeptLu::factorize(const SparseMatrix& A, Pivots) {
 }
 
 bool KeptLu::solve(const Vector& rhs, Vector& x) {
-  x = impl_->lu.solve(rhs);
+  impl_->lu.solve(rhs, x);
   return impl_->lu.info() == Eigen::Success;
 }
 

@@ -9,7 +9,7 @@
 
 #include <Eigen/SparseCholesky>
 
-#include "urto/math/types.h"
+#include "urto/linalg/sparse_factors.h"
 
 namespace urto {
 
@@ -18,10 +18,10 @@ class SimplicialLdlt : private Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower>
   using Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower>::info;
 
   /// Of a compressed matrix.
-  void analyze(const SparseMatrix& lower) {
-    analyzePattern(lower);
+  void analyze(const SparseRef& lower) {
     // The numbers of the entries, permuted as Eigen permutes values, say where each value goes.
     SparseMatrix numbered = lower;
+    analyzePattern(numbered);
     for (Eigen::Index k = 0; k < numbered.nonZeros(); ++k)
       numbered.valuePtr()[k] = static_cast<double>(k);
     permuted_.resize(lower.rows(), lower.cols());
@@ -30,7 +30,7 @@ class SimplicialLdlt : private Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower>
     from_.assign(permuted_.valuePtr(), permuted_.valuePtr() + permuted_.nonZeros());
   }
   /// Of a matrix with the pattern that was analysed.
-  void factorize(const SparseMatrix& lower) {
+  void factorize(const SparseRef& lower) {
     double* values = permuted_.valuePtr();
     for (std::size_t k = 0; k < from_.size(); ++k) values[k] = lower.valuePtr()[from_[k]];
     factorize_preordered<true>(permuted_);
@@ -43,9 +43,6 @@ class SimplicialLdlt : private Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower>
     work_ = m_diag.asDiagonal().inverse() * work_;
     if (m_matrix.nonZeros() > 0) matrixU().solveInPlace(work_);
     x = m_Pinv * work_;
-  }
-  Matrix solve(const Matrix& rhs) const {
-    return Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower>::solve(rhs);
   }
 
  private:

@@ -1,8 +1,7 @@
 #include "urto/linalg/sparse_factors.h"
 
-#include <Eigen/SparseLU>
-
 #include "urto/linalg/simplicial_ldlt.h"
+#include "urto/linalg/supernodal_lu.h"
 
 namespace urto {
 
@@ -15,11 +14,11 @@ SparseLdlt::~SparseLdlt() = default;
 SparseLdlt::SparseLdlt(SparseLdlt&&) noexcept = default;
 SparseLdlt& SparseLdlt::operator=(SparseLdlt&&) noexcept = default;
 
-void SparseLdlt::analyzePattern(const SparseMatrix& A) {
+void SparseLdlt::analyzePattern(const SparseRef& A) {
   impl_->factor.analyze(A);
 }
 
-void SparseLdlt::factorize(const SparseMatrix& A) {
+void SparseLdlt::factorize(const SparseRef& A) {
   impl_->factor.factorize(A);
 }
 
@@ -36,7 +35,8 @@ void SparseLdlt::solve(const Vector& rhs, Vector& x) const {
 }
 
 struct SparseLu::Impl {
-  Eigen::SparseLU<SparseMatrix, Eigen::COLAMDOrdering<int>> factor;
+  SupernodalLu factor;
+  Vector right, left;
 };
 
 SparseLu::SparseLu() : impl_(std::make_unique<Impl>()) {}
@@ -44,11 +44,11 @@ SparseLu::~SparseLu() = default;
 SparseLu::SparseLu(SparseLu&&) noexcept = default;
 SparseLu& SparseLu::operator=(SparseLu&&) noexcept = default;
 
-void SparseLu::analyzePattern(const SparseMatrix& A) {
-  impl_->factor.analyzePattern(A);
+void SparseLu::analyzePattern(const SparseRef& A) {
+  impl_->factor.analyze(A);
 }
 
-void SparseLu::factorize(const SparseMatrix& A) {
+void SparseLu::factorize(const SparseRef& A) {
   impl_->factor.factorize(A);
 }
 
@@ -56,8 +56,16 @@ Eigen::ComputationInfo SparseLu::info() const {
   return impl_->factor.info();
 }
 
-Vector SparseLu::solve(const Vector& rhs) const {
-  return impl_->factor.solve(rhs);
+void SparseLu::solve(const Vector& rhs, Vector& x) const {
+  impl_->factor.solve(rhs, x);
+}
+
+void SparseLu::solve(const Eigen::Ref<const Matrix>& rhs, Eigen::Ref<Matrix> x) const {
+  for (Eigen::Index c = 0; c < rhs.cols(); ++c) {
+    impl_->right = rhs.col(c);
+    impl_->factor.solve(impl_->right, impl_->left);
+    x.col(c) = impl_->left;
+  }
 }
 
 }  // namespace urto

@@ -8,6 +8,9 @@
 
 namespace urto {
 
+/// A compressed sparse matrix, or arrays that stand for one.
+using SparseRef = Eigen::Ref<const SparseMatrix>;
+
 /// LDLᵀ of the lower triangle of a symmetric matrix, without pivoting. Only the analysis allocates.
 class SparseLdlt {
  public:
@@ -16,8 +19,8 @@ class SparseLdlt {
   SparseLdlt(SparseLdlt&&) noexcept;
   SparseLdlt& operator=(SparseLdlt&&) noexcept;
 
-  void analyzePattern(const SparseMatrix& A);
-  void factorize(const SparseMatrix& A);
+  void analyzePattern(const SparseRef& A);
+  void factorize(const SparseRef& A);
   Eigen::ComputationInfo info() const;
   const Vector& vectorD() const;
   void solve(const Vector& rhs, Vector& x) const;
@@ -27,7 +30,8 @@ class SparseLdlt {
   std::unique_ptr<Impl> impl_;
 };
 
-/// LU with partial pivoting, columns ordered by COLAMD. Every factorisation allocates.
+/// LU with partial pivoting, columns ordered by COLAMD. Only the analysis allocates, and a
+/// factorisation with more fill than one before.
 class SparseLu {
  public:
   SparseLu();
@@ -35,10 +39,12 @@ class SparseLu {
   SparseLu(SparseLu&&) noexcept;
   SparseLu& operator=(SparseLu&&) noexcept;
 
-  void analyzePattern(const SparseMatrix& A);
-  void factorize(const SparseMatrix& A);
+  void analyzePattern(const SparseRef& A);
+  void factorize(const SparseRef& A);
   Eigen::ComputationInfo info() const;
-  Vector solve(const Vector& rhs) const;
+  void solve(const Vector& rhs, Vector& x) const;
+  /// Several right-hand sides, the columns; x has their size.
+  void solve(const Eigen::Ref<const Matrix>& rhs, Eigen::Ref<Matrix> x) const;
 
  private:
   struct Impl;

@@ -10,6 +10,7 @@ namespace urto {
 struct SpdFactor::Impl {
   bool large = false;
   SimplicialLdlt simplicial;
+  Vector right, left;
 #ifdef URTO_HAVE_CHOLMOD
   Eigen::CholmodDecomposition<SparseMatrix, Eigen::Lower> cholmod;
 #endif
@@ -28,24 +29,24 @@ bool SpdFactor::has_cholmod() {
 #endif
 }
 
-void SpdFactor::analyze(const SparseMatrix& lower) {
+void SpdFactor::analyze(const SparseRef& lower) {
 #ifdef URTO_HAVE_CHOLMOD
   impl_->large = lower.rows() >= 300;
   if (impl_->large) {
     // A matrix that is not positive definite is our caller's news, not stderr's.
     impl_->cholmod.cholmod().print = 0;
     impl_->cholmod.cholmod().quick_return_if_not_posdef = 1;
-    impl_->cholmod.analyzePattern(lower);
+    impl_->cholmod.analyzePattern(SparseMatrix(lower));
     return;
   }
 #endif
   impl_->simplicial.analyze(lower);
 }
 
-bool SpdFactor::factorize(const SparseMatrix& lower) {
+bool SpdFactor::factorize(const SparseRef& lower) {
 #ifdef URTO_HAVE_CHOLMOD
   if (impl_->large) {
-    impl_->cholmod.factorize(lower);
+    impl_->cholmod.factorize(SparseMatrix(lower));
     return impl_->cholmod.info() == Eigen::Success;
   }
 #endif
@@ -63,11 +64,18 @@ void SpdFactor::solve(const Vector& rhs, Vector& x) const {
   impl_->simplicial.solve(rhs, x);
 }
 
-Matrix SpdFactor::solve(const Matrix& rhs) const {
+void SpdFactor::solve(const Eigen::Ref<const Matrix>& rhs, Eigen::Ref<Matrix> x) const {
 #ifdef URTO_HAVE_CHOLMOD
-  if (impl_->large) return impl_->cholmod.solve(rhs);
+  if (impl_->large) {
+    x = impl_->cholmod.solve(rhs);
+    return;
+  }
 #endif
-  return impl_->simplicial.solve(rhs);
+  for (Eigen::Index c = 0; c < rhs.cols(); ++c) {
+    impl_->right = rhs.col(c);
+    impl_->simplicial.solve(impl_->right, impl_->left);
+    x.col(c) = impl_->left;
+  }
 }
 
 }  // namespace urto

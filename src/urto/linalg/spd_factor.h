@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "urto/math/types.h"
+#include "urto/linalg/sparse_factors.h"
 
 namespace urto {
 
@@ -18,11 +18,12 @@ class SpdFactor {
   SpdFactor& operator=(SpdFactor&&) noexcept;
 
   /// Keeps the ordering and symbolic factor of this pattern; only the lower triangle is read.
-  void analyze(const SparseMatrix& lower);
+  void analyze(const SparseRef& lower);
   /// False if the matrix is not positive definite.
-  bool factorize(const SparseMatrix& lower);
+  bool factorize(const SparseRef& lower);
   void solve(const Vector& rhs, Vector& x) const;
-  Matrix solve(const Matrix& rhs) const;
+  /// Several right-hand sides, the columns; x has their size.
+  void solve(const Eigen::Ref<const Matrix>& rhs, Eigen::Ref<Matrix> x) const;
 
   static bool has_cholmod();
 

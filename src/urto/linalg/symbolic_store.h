@@ -27,8 +27,8 @@ class SymbolicStore {
 
   struct Pattern {
     Pattern() = default;
-    explicit Pattern(const SparseMatrix& A);  ///< A compressed
-    bool matches(const SparseMatrix& A) const;
+    explicit Pattern(const SparseRef& A);  ///< A compressed
+    bool matches(const SparseRef& A) const;
     std::vector<int> outer = {}, inner = {};
   };
   template <class Kernel>
@@ -39,9 +39,11 @@ class SymbolicStore {
   /// Entries of all patterns of one kind of kernel together; the latest one is kept whatever its
   /// size.
   static constexpr std::size_t most_entries = 1'000'000;
+  /// Of one kind; looking through them must cost less than an analysis.
+  static constexpr std::size_t most_factors = 4000;
 
   template <class Kernel>
-  Kept<Kernel> take(const SparseMatrix& A) {
+  Kept<Kernel> take(const SparseRef& A) {
     auto& kept = std::get<std::vector<Kept<Kernel>>>(kept_);
     const auto found =
         std::find_if(kept.rbegin(), kept.rend(), [&](auto& k) { return k.pattern.matches(A); });
@@ -55,10 +57,11 @@ class SymbolicStore {
     auto& kept = std::get<std::vector<Kept<Kernel>>>(kept_);
     kept.push_back(std::move(factor));
     std::size_t entries = 0;
+    std::size_t factors = 0;
     auto oldest = kept.end();
     while (oldest != kept.begin()) {
       entries += std::prev(oldest)->pattern.inner.size();
-      if (entries > most_entries && oldest != kept.end()) break;
+      if ((entries > most_entries && oldest != kept.end()) || ++factors > most_factors) break;
       --oldest;
     }
     kept.erase(kept.begin(), oldest);
@@ -75,7 +78,7 @@ class LentFactor {
  public:
   /// From the store if it has one for the pattern of A; else new. No store, null: new, and gone
   /// with this.
-  LentFactor(SymbolicStore* store, const SparseMatrix& A) : store_(store) {
+  LentFactor(SymbolicStore* store, const SparseRef& A) : store_(store) {
     if (store_ != nullptr) factor_ = store_->take<Kernel>(A);
     is_new_ = !factor_.kernel;
     if (!is_new_) return;

@@ -17,83 +17,102 @@ constexpr double over_relaxation = 1.6;
 constexpr double rebalance_ratio = 5;  // a new factorisation pays only for a real change of ρ
 constexpr int rebalance_every = 20;
 
-void alternate(ConvexTask& task) {
-  Delassus& W = task.W;
-  ScaledOperator N(W);  // for the scaling and the scaled sets
-  ShiftedDelassus shifted(W);
-  const auto m = W.rows();
-  const Vector& S = N.S();
-  double rho = 1;
-  Vector shift(W.blocks());
-  const auto refactorize = [&] {
-    // S W S + ρ in scaled multipliers is W + ρ S⁻² in physical ones.
-    for (int i = 0; i < W.blocks(); ++i) shift[i] = rho * W.mean_diagonal(i);
-    ++task.factorizations;
-    return shifted.factorize(shift);
-  };
-  if (!refactorize()) {
-    task.monitor.set_status(Status::failed);
-    return;
+class Admm final : public ConvexMethod {
+ public:
+  void solve(ConvexTask& task) override {
+    N_.set(task.W);
+    shifted_.set(task.W);
+    rho_ = 1;
+    if (refactorize(task)) {
+      begin(task);
+      iterate(task);
+      task.lambda = task.monitor.best();
+    }
+    shifted_.release();
   }
-  Vector z = task.lambda.cwiseQuotient(S);
-  Vector dual = Vector::Zero(m);  // scaled by 1/ρ
-  Vector l(m);
-  Vector rhs(m);
-  Vector relaxed(m);
-  Vector previous(m);
-  Vector lambda(m);
-  Vector u(m);
-  {  // a dual that matches the start: −(W λ + q) projected on the normal cone is what a solution
-     // has
-    W.apply(task.lambda, u);
-    u += task.q;
-    dual.array() = S.array() * u.array() / rho;
-    relaxed = z - dual;
-    project(N.K(), relaxed, previous);
-    dual = previous - relaxed;
-  }
+
+ private:
+  bool refactorize(ConvexTask& task);
+  void begin(ConvexTask& task);
+  void iterate(ConvexTask& task);
+  bool observe(int iteration, ConvexTask& task);
+  bool rebalance(ConvexTask& task);
+
+  ScaledOperator N_;  ///< for the scaling and the scaled sets
+  ShiftedDelassus shifted_;
+  double rho_ = 1;
+  Vector shift_;
+  Vector z_, dual_;  ///< the dual scaled by 1/ρ
+  Vector l_, rhs_, relaxed_, previous_, lambda_, u_;
+};
+
+// S W S + ρ in scaled multipliers is W + ρ S⁻² in physical ones.
+bool Admm::refactorize(ConvexTask& task) {
+  const Delassus& W = task.W;
+  shift_.resize(W.blocks());
+  for (int i = 0; i < W.blocks(); ++i) shift_[i] = rho_ * W.mean_diagonal(i);
+  ++task.factorizations;
+  if (shifted_.factorize(shift_)) return true;
+  task.monitor.set_status(Status::failed);
+  return false;
+}
+
+// A dual that matches the start: −(W λ + q) projected on the normal cone is what a solution has.
+void Admm::begin(ConvexTask& task) {
+  const auto m = task.W.rows();
+  const Vector& S = N_.S();
+  z_ = task.lambda.cwiseQuotient(S);
+  for (Vector* v : {&dual_, &l_, &rhs_, &relaxed_, &previous_, &lambda_, &u_}) v->resize(m);
+  task.W.apply(task.lambda, u_);
+  u_ += task.q;
+  dual_.array() = S.array() * u_.array() / rho_;
+  relaxed_ = z_ - dual_;
+  project(N_.K(), relaxed_, previous_);
+  dual_ = previous_ - relaxed_;
+}
+
+bool Admm::observe(int iteration, ConvexTask& task) {
+  lambda_.array() = N_.S().array() * z_.array();
+  task.W.apply(lambda_, u_);
+  u_ += task.q;
+  return task.monitor.observe(iteration, lambda_, u_);
+}
+
+void Admm::iterate(ConvexTask& task) {
+  const Vector& S = N_.S();
   for (int iteration = 0;; ++iteration) {
     task.iterations = iteration;
-    if (task.monitor.is_due(iteration)) {
-      lambda.array() = S.array() * z.array();
-      W.apply(lambda, u);
-      u += task.q;
-      if (task.monitor.observe(iteration, lambda, u)) break;
-    }
+    if (task.monitor.is_due(iteration) && observe(iteration, task)) return;
     // λ̃ = (S W S + ρ)⁻¹ (ρ (z + dual) − S q), solved in physical multipliers.
-    rhs.array() = (rho * (z + dual).array() - S.array() * task.q.array()) / S.array();
-    shifted.solve(rhs, l);
-    l.array() /= S.array();
-    relaxed = over_relaxation * l + (1 - over_relaxation) * z;
-    previous = z;
-    z = relaxed - dual;
-    project(N.K(), z, z);
-    dual += z - relaxed;
-
-    if (iteration % rebalance_every == rebalance_every - 1) {
-      const double primal = (l - z).norm();
-      const double dual_residual = rho * (z - previous).norm();
-      const double size_primal = std::max({l.norm(), z.norm(), 1e-300});
-      const double size_dual = std::max(rho * dual.norm(), 1e-300);
-      const double ratio = (primal / size_primal) / std::max(dual_residual / size_dual, 1e-300);
-      const double wanted = std::clamp(rho * std::sqrt(ratio), 1e-6, 1e6);
-      if (wanted > rebalance_ratio * rho || wanted < rho / rebalance_ratio) {
-        dual *= rho / wanted;
-        rho = wanted;
-        if (!refactorize()) {
-          task.monitor.set_status(Status::failed);
-          break;
-        }
-      }
-    }
+    rhs_.array() = (rho_ * (z_ + dual_).array() - S.array() * task.q.array()) / S.array();
+    shifted_.solve(rhs_, l_);
+    l_.array() /= S.array();
+    relaxed_ = over_relaxation * l_ + (1 - over_relaxation) * z_;
+    previous_ = z_;
+    z_ = relaxed_ - dual_;
+    project(N_.K(), z_, z_);
+    dual_ += z_ - relaxed_;
+    if (iteration % rebalance_every == rebalance_every - 1 && !rebalance(task)) return;
   }
-  task.lambda = task.monitor.best();
+}
+
+bool Admm::rebalance(ConvexTask& task) {
+  const double primal = (l_ - z_).norm();
+  const double dual_residual = rho_ * (z_ - previous_).norm();
+  const double size_primal = std::max({l_.norm(), z_.norm(), 1e-300});
+  const double size_dual = std::max(rho_ * dual_.norm(), 1e-300);
+  const double ratio = (primal / size_primal) / std::max(dual_residual / size_dual, 1e-300);
+  const double wanted = std::clamp(rho_ * std::sqrt(ratio), 1e-6, 1e6);
+  if (wanted <= rebalance_ratio * rho_ && wanted >= rho_ / rebalance_ratio) return true;
+  dual_ *= rho_ / wanted;
+  rho_ = wanted;
+  return refactorize(task);
 }
 
 }  // namespace
 
-void admm(Run& run) {
-  solve_with_lagged_terms(run, alternate);
+std::unique_ptr<Method> make_admm() {
+  return with_lagged_terms(std::make_unique<Admm>());
 }
 
 }  // namespace urto

@@ -10,68 +10,81 @@
 namespace urto {
 namespace {
 
-void accelerated_gradient(ConvexTask& task) {
-  ScaledOperator N(task.W);
+class AcceleratedGradient final : public ConvexMethod {
+ public:
+  void solve(ConvexTask& task) override {
+    begin(task);
+    iterate(task);
+    task.lambda = task.monitor.best();
+  }
+
+ private:
+  void begin(ConvexTask& task);
+  void iterate(ConvexTask& task);
+
+  ScaledOperator N_;
+  Vector r_, gamma_, Ngamma_, next_, Nnext_, y_, Ny_, g_, lambda_, u_;
+};
+
+void AcceleratedGradient::begin(ConvexTask& task) {
+  N_.set(task.W);
   const auto m = task.W.rows();
-  const Vector r = N.S().cwiseProduct(task.q);
-  Vector gamma = task.lambda.cwiseQuotient(N.S());
-  Vector Ngamma(m);
-  Vector next(m);
-  Vector Nnext(m);
-  Vector y = gamma;
-  Vector Ny(m);
-  Vector g(m);
-  Vector lambda(m);
-  Vector u(m);
-  N.apply(gamma, Ngamma);
-  Ny = Ngamma;
-  next.setOnes();
-  N.apply(next, Nnext);
-  double L = std::max(Nnext.norm() / std::sqrt(static_cast<double>(m)), 1e-12);
+  r_ = N_.S().cwiseProduct(task.q);
+  gamma_ = task.lambda.cwiseQuotient(N_.S());
+  for (Vector* v : {&Ngamma_, &next_, &Nnext_, &Ny_, &g_, &lambda_, &u_}) v->resize(m);
+  y_ = gamma_;
+  N_.apply(gamma_, Ngamma_);
+  Ny_ = Ngamma_;
+  next_.setOnes();
+  N_.apply(next_, Nnext_);
+}
+
+void AcceleratedGradient::iterate(ConvexTask& task) {
+  const auto m = task.W.rows();
+  double L = std::max(Nnext_.norm() / std::sqrt(static_cast<double>(m)), 1e-12);
   double theta = 1;
   for (int iteration = 0;; ++iteration) {
     task.iterations = iteration;
-    lambda.array() = N.S().array() * gamma.array();
-    u.array() = Ngamma.array() / N.S().array() + task.q.array();
-    if (task.monitor.observe(iteration, lambda, u)) break;
+    lambda_.array() = N_.S().array() * gamma_.array();
+    u_.array() = Ngamma_.array() / N_.S().array() + task.q.array();
+    if (task.monitor.observe(iteration, lambda_, u_)) break;
 
-    g = Ny + r;
+    g_ = Ny_ + r_;
     for (int trial = 0; trial < 60; ++trial) {
-      next = y - g / L;
-      project(N.K(), next, next);
-      N.apply(next, Nnext);
+      next_ = y_ - g_ / L;
+      project(N_.K(), next_, next_);
+      N_.apply(next_, Nnext_);
       // f(γ⁺) ≤ f(y) + g·(γ⁺−y) + L/2‖γ⁺−y‖² for a quadratic f: only its curvature along the step
       // counts. From the differences: the expanded square loses a short step in the rounding of
       // ‖y‖², L grows without end, and the method stands still.
-      const double curvature = (next - y).dot(Nnext - Ny);
-      if (curvature <= L * (next - y).squaredNorm() * (1 + 1e-12)) break;
+      const double curvature = (next_ - y_).dot(Nnext_ - Ny_);
+      if (curvature <= L * (next_ - y_).squaredNorm() * (1 + 1e-12)) break;
       L *= 2;
     }
     const double theta_next = 0.5 * theta * (std::sqrt(theta * theta + 4) - theta);
     double beta = theta * (1 - theta) / (theta * theta + theta_next);
     theta = theta_next;
-    if (g.dot(next - gamma) > 0) {
+    if (g_.dot(next_ - gamma_) > 0) {
       beta = 0;
       theta = 1;
     }
-    y = next + beta * (next - gamma);
-    Ny = Nnext + beta * (Nnext - Ngamma);
-    gamma.swap(next);
-    Ngamma.swap(Nnext);
+    y_ = next_ + beta * (next_ - gamma_);
+    Ny_ = Nnext_ + beta * (Nnext_ - Ngamma_);
+    gamma_.swap(next_);
+    Ngamma_.swap(Nnext_);
     L *= 0.9;
     // Linear recurrences for N γ collect rounding: start afresh now and then.
     if (iteration % 100 == 99) {
-      N.apply(gamma, Ngamma);
-      N.apply(y, Ny);
+      N_.apply(gamma_, Ngamma_);
+      N_.apply(y_, Ny_);
     }
   }
-  task.lambda = task.monitor.best();
 }
 
 }  // namespace
 
-void apgd(Run& run) {
-  solve_with_lagged_terms(run, accelerated_gradient);
+std::unique_ptr<Method> make_apgd() {
+  return with_lagged_terms(std::make_unique<AcceleratedGradient>());
 }
 
 }  // namespace urto

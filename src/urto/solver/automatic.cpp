@@ -26,44 +26,57 @@ bool promises(double before, double after, int window, int used, double toleranc
   return after < before && used + left < worthwhile;
 }
 
-void accumulate(Solution& total, Solution&& next) {
-  const double solve = total.timings.solve + next.timings.solve;
-  const double certified = total.timings.certify + next.timings.certify;
-  const int iterations = total.iterations + next.iterations;
-  const int outer = total.outer_iterations + next.outer_iterations;
-  const int factorizations = total.factorizations + next.factorizations;
-  std::vector<HistoryEntry> history = std::move(total.history);
-  for (HistoryEntry entry : next.history) {
-    entry.iteration += total.iterations;
-    history.push_back(entry);
+// The path of both: "nsgs+ipm". A method that goes on is named once.
+void add_to_path(const std::string& next, std::string& path) {
+  if (path.empty()) {
+    path = next;
+  } else if (!path.ends_with(next)) {
+    path += '+';
+    path += next;
   }
-  std::vector<InteriorPointRecord> log = std::move(total.interior_point_log);
-  for (InteriorPointRecord record : next.interior_point_log) {
-    record.iteration += total.iterations;
-    log.push_back(record);
-  }
-  LinearCounters counters = total.linear;
-  counters += next.linear;
+}
+
+// Vectors and certificate of the better of two, in `total`; counters and records of both. `next`
+// keeps its storage.
+void accumulate(Solution& total, Solution& next) {
+  for (HistoryEntry& entry : next.history) entry.iteration += total.iterations;
+  for (InteriorPointRecord& record : next.interior_point_log) record.iteration += total.iterations;
+  total.history.insert(total.history.end(), next.history.begin(), next.history.end());
+  total.interior_point_log.insert(total.interior_point_log.end(), next.interior_point_log.begin(),
+                                  next.interior_point_log.end());
+  total.timings.solve += next.timings.solve;
+  total.timings.certify += next.timings.certify;
+  total.iterations += next.iterations;
+  total.outer_iterations += next.outer_iterations;
+  total.factorizations += next.factorizations;
+  total.linear += next.linear;
+  add_to_path(next.solver, total.solver);
   // A converged motion beats a smaller residual whose motion has not settled.
   const bool better = next.status == Status::converged ||
                       !(total.certificate.residual() <= next.certificate.residual());
-  const bool same =
-      total.solver.size() >= next.solver.size() && total.solver.ends_with(next.solver);
-  const std::string path = total.solver.empty() ? next.solver
-                           : same               ? total.solver
-                                                : total.solver + "+" + next.solver;
-  const Status last = next.status;
-  if (better || last == Status::infeasible) total = std::move(next);
-  if (last == Status::interrupted) total.status = last;
-  total.solver = path;
-  total.timings.solve = solve;
-  total.timings.certify = certified;
-  total.iterations = iterations;
-  total.outer_iterations = outer;
-  total.factorizations = factorizations;
-  total.linear = counters;
-  total.history = std::move(history);
-  total.interior_point_log = std::move(log);
+  if (better || next.status == Status::infeasible) {
+    total.x.swap(next.x);
+    total.lambda.swap(next.lambda);
+    total.u.swap(next.u);
+    total.certificate = next.certificate;
+    total.status = next.status;
+    total.message.swap(next.message);
+  }
+  if (next.status == Status::interrupted) total.status = next.status;
+}
+
+// Nothing found and nothing counted, in storage that is kept.
+void clear(Solution& s) {
+  s.solver.clear();
+  s.certificate = {};
+  s.certificate.natural_map = std::numeric_limits<double>::infinity();
+  s.status = Status::failed;
+  s.message.clear();
+  s.iterations = s.outer_iterations = s.factorizations = 0;
+  s.linear = {};
+  s.timings = {};
+  s.history.clear();
+  s.interior_point_log.clear();
 }
 
 }  // namespace
@@ -165,39 +178,40 @@ void IslandSweeps::run(const SaddleLdlt::System* island, const SolveOptions& opt
   result.status = Status::converged;
 }
 
-Escalation::Escalation(Workspace& workspace, Delassus& W, const SolveOptions& options,
-                       const Vector& start_lambda, Monitor::Clock::time_point start)
-    : workspace_(workspace),
-      W_(W),
-      problem_(W.problem()),
-      options_(options),
-      start_lambda_(start_lambda),
-      lambda_(start_lambda),
-      start_(start) {
-  best_.certificate.natural_map = std::numeric_limits<double>::infinity();
+void Escalation::begin(Workspace& workspace, Delassus& W, const SolveOptions& options,
+                       const Vector& start_lambda, Monitor::Clock::time_point start) {
+  workspace_ = &workspace;
+  W_ = &W;
+  problem_ = &W.problem();
+  options_ = &options;
+  start_lambda_ = &start_lambda;
+  lambda_ = start_lambda;
+  start_ = start;
+  swept_ = false;
+  clear(best_);
 }
 
 void Escalation::add_swept(const Vector& lambda, const SweepResult& result) {
   swept_ = true;
-  Solution swept;
-  swept.solver = "nsgs";
-  swept.lambda = lambda;
-  W_.recover(swept.lambda, swept.x);
-  constraint_velocity(problem_, swept.x, swept.lambda, swept.u);
-  workspace_.certifier.certify(problem_, swept.x, swept.lambda, options_.friction,
-                               swept.certificate);
-  swept.iterations = result.sweeps;
-  swept.status = swept.certificate.meets(options_.tolerance) ? Status::converged : result.status;
-  if (result.history != nullptr) swept.history = std::move(*result.history);
-  accumulate(best_, std::move(swept));
+  clear(next_);
+  next_.solver = "nsgs";
+  next_.lambda = lambda;
+  W_->recover(next_.lambda, next_.x);
+  constraint_velocity(*problem_, next_.x, next_.lambda, next_.u);
+  workspace_->certifier.certify(*problem_, next_.x, next_.lambda, options_->friction,
+                                next_.certificate);
+  next_.iterations = result.sweeps;
+  next_.status = next_.certificate.meets(options_->tolerance) ? Status::converged : result.status;
+  if (result.history != nullptr) next_.history = std::move(*result.history);
+  accumulate(best_, next_);
 }
 
-Solution Escalation::run() {
+const Solution& Escalation::run() {
   const Status s = best_.status;
   const bool over = swept_ && (s == Status::converged || s == Status::interrupted ||
                                s == Status::time_limit || s == Status::iteration_limit);
   if (!over) escalate();
-  return std::move(best_);
+  return best_;
 }
 
 // Joints only: the direct solver. With contacts, Gauss–Seidel is fastest on easy problems and goes
@@ -207,31 +221,31 @@ Solution Escalation::run() {
 // walls). What they leave goes to Gauss–Seidel again, or, where the problem is convex and the
 // motion must settle, to the accelerated gradient.
 void Escalation::escalate() {
-  if (problem_.K.is_linear()) {
-    attempt("ldlt", options_.max_iterations) || attempt("cg", options_.max_iterations);
+  if (problem_->K.is_linear()) {
+    attempt("ldlt", options_->max_iterations) || attempt("cg", options_->max_iterations);
     return;
   }
-  const bool convex = options_.friction == Friction::convex || !problem_.K.has_friction();
+  const bool convex = options_->friction == Friction::convex || !problem_->K.has_friction();
   // One run, for whether the motion settles shows only in windows that grow with the run.
   if (!swept_ && attempt("nsgs", 100)) return;
-  lambda_ = start_lambda_;
+  lambda_ = *start_lambda_;
   // A small problem of the exact law that takes longer than 500 Newton steps is one of those below.
-  const bool small = !convex && problem_.blocks() <= small_island;
+  const bool small = !convex && problem_->blocks() <= small_island;
   // The interior point, then its proximal steps: half the time of prox or less on the published
   // problems that sweeps leave (docs/solvers/auto.md).
-  if (!has_rolling() && attempt("ipm", small ? 500 : options_.max_iterations)) return;
-  lambda_ = start_lambda_;
-  if (attempt("prox", small ? 500 : options_.max_iterations)) return;
+  if (!has_rolling() && attempt("ipm", small ? 500 : options_->max_iterations)) return;
+  lambda_ = *start_lambda_;
+  if (attempt("prox", small ? 500 : options_->max_iterations)) return;
   if (small) {
     // From scratch: a caller's multipliers may lie far along a redundant direction, too.
     lambda_.setZero();
     if (attempt("prox", 500) || leave_one_out()) return;
   }
-  attempt(convex ? "apgd" : "nsgs", options_.max_iterations);
+  attempt(convex ? "apgd" : "nsgs", options_->max_iterations);
 }
 
 bool Escalation::has_rolling() const {
-  return std::any_of(problem_.K.sets.begin(), problem_.K.sets.end(),
+  return std::any_of(problem_->K.sets.begin(), problem_->K.sets.end(),
                      [](const ConvexSet& s) { return s.kind == SetKind::rolling_cone; });
 }
 
@@ -240,54 +254,67 @@ bool Escalation::has_rolling() const {
 // contradiction divided by the rounding: forever. So each is left out in turn, the least loaded
 // first, and the whole is certified.
 bool Escalation::leave_one_out() {
-  std::vector<std::pair<double, int>> loaded;
-  for (int i = 0; i < problem_.blocks(); ++i) {
-    const ConvexSet& set = problem_.K.sets[i];
-    const double force = best_.lambda[problem_.K.start[i]];
+  loaded_.clear();
+  for (int i = 0; i < problem_->blocks(); ++i) {
+    const ConvexSet& set = problem_->K.sets[i];
+    const double force = best_.lambda[problem_->K.start[i]];
     if ((set.has_friction() || set.kind == SetKind::nonnegative) && force > 0)
-      loaded.emplace_back(force, i);
+      loaded_.emplace_back(force, i);
   }
-  std::sort(loaded.begin(), loaded.end());
-  for (const auto& [force, block] : loaded) {
-    const int first = problem_.K.start[block];
-    const StepProblem rest = without_block(problem_, block);
-    const Vector start = Vector::Zero(rest.rows());
-    Delassus W(rest, W_.symbolic_store());
-    SolveOptions options = options_;
-    options.max_iterations = std::min(200, options_.max_iterations - best_.iterations);
-    if (options.max_iterations <= 0 || !W.failure().empty()) return false;
-    Solution part;
-    workspace_.run("prox", W, options, start, start_, part);
-    Vector whole = Vector::Zero(problem_.rows());
-    whole.head(first) = part.lambda.head(first);
-    whole.tail(rest.rows() - first) = part.lambda.tail(rest.rows() - first);
-    part.lambda = whole;
-    constraint_velocity(problem_, part.x, part.lambda, part.u);
-    workspace_.certifier.certify(problem_, part.x, part.lambda, options_.friction,
-                                 part.certificate);
-    part.status = part.certificate.meets(options_.tolerance) ? Status::converged : Status::stalled;
-    accumulate(best_, std::move(part));
+  std::sort(loaded_.begin(), loaded_.end());
+  for (const auto& [force, block] : loaded_) {
+    ProblemSize size{.dofs = problem_->dofs()};
+    for (int i = 0; i < problem_->blocks(); ++i) {
+      if (i != block) size.add(problem_->K.sets[i]);
+    }
+    Rest& rest = rests_.of(size, [this] { return std::make_unique<Rest>(workspace_->store); });
+    if (!leave_out(block, rest)) return false;
     if (best_.status == Status::converged) return true;
-    if (seconds_since(start_) > options_.time_limit) return false;
+    if (seconds_since(start_) > options_->time_limit) return false;
   }
   lambda_ = best_.lambda;
   return false;
 }
 
+// False if it could not be tried.
+bool Escalation::leave_out(int block, Rest& rest) {
+  const int first = problem_->K.start[block];
+  without_block(*problem_, block, rest.problem);
+  rest.start.setZero(rest.problem.rows());
+  Delassus& W = rest.workspace.W;
+  attempt_options_ = *options_;
+  attempt_options_.max_iterations = std::min(200, options_->max_iterations - best_.iterations);
+  if (attempt_options_.max_iterations <= 0 || !W.set(rest.problem, &workspace_->store))
+    return false;
+  rest.workspace.run("prox", W, attempt_options_, rest.start, start_, next_);
+  W.release();
+  whole_.setZero(problem_->rows());
+  whole_.head(first) = next_.lambda.head(first);
+  const auto after = rest.problem.rows() - first;
+  whole_.tail(after) = next_.lambda.tail(after);
+  next_.lambda.swap(whole_);
+  constraint_velocity(*problem_, next_.x, next_.lambda, next_.u);
+  workspace_->certifier.certify(*problem_, next_.x, next_.lambda, options_->friction,
+                                next_.certificate);
+  next_.status = next_.certificate.meets(options_->tolerance) ? Status::converged : Status::stalled;
+  accumulate(best_, next_);
+  return true;
+}
+
 // True when there is nothing more to do.
 bool Escalation::attempt(const char* name, int iterations) {
-  SolveOptions options = options_;
-  options.max_iterations = std::min(iterations, options_.max_iterations - best_.iterations);
-  if (options.max_iterations < 0) return true;
-  Solution next;
-  workspace_.run(name, W_, options, lambda_, start_, next);
-  accumulate(best_, std::move(next));
+  attempt_options_ = *options_;
+  attempt_options_.max_iterations =
+      std::min(iterations, options_->max_iterations - best_.iterations);
+  if (attempt_options_.max_iterations < 0) return true;
+  workspace_->run(name, *W_, attempt_options_, lambda_, start_, next_);
+  accumulate(best_, next_);
   lambda_ = best_.lambda;
   if (best_.status == Status::converged || best_.status == Status::infeasible ||
       best_.status == Status::interrupted) {
     return true;
   }
-  if (seconds_since(start_) <= options_.time_limit) return false;
+  if (seconds_since(start_) <= options_->time_limit) return false;
   // Whichever attempt made the best iterate, this is why it ends.
   best_.status = Status::time_limit;
   return true;

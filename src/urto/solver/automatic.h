@@ -4,6 +4,7 @@
 
 #include "urto/solver/active_set.h"
 #include "urto/solver/gauss_seidel.h"
+#include "urto/solver/kept_by_size.h"
 #include "urto/solver/workspace.h"
 
 namespace urto {
@@ -39,31 +40,44 @@ class IslandSweeps {
   std::vector<double> kept_ = {};  ///< λ of the island
 };
 
-/// What goes on where sweeps end: from `start_lambda`, that of the caller.
+/// What goes on where sweeps end: from `start_lambda`, that of the caller. For problems of one
+/// size; between `begin` and `run` all that it was given stays as it is.
 class Escalation {
  public:
-  Escalation(Workspace& workspace, Delassus& W, const SolveOptions& options,
+  void begin(Workspace& workspace, Delassus& W, const SolveOptions& options,
              const Vector& start_lambda, Monitor::Clock::time_point start);
   /// The point that sweeps have reached.
   void add_swept(const Vector& lambda, const SweepResult& result);
-  /// Moves the best out.
-  Solution run();
+  /// The best; it stays until the next `begin`.
+  const Solution& run();
 
  private:
+  /// Kept for what is left when a contact is left out, whose problem is smaller.
+  struct Rest {
+    explicit Rest(SymbolicStore& store) : workspace(store) {}
+    StepProblem problem;
+    Workspace workspace;
+    Vector start;
+  };
+
   void escalate();
   bool attempt(const char* name, int iterations);
   bool leave_one_out();
+  bool leave_out(int block, Rest& rest);
   bool has_rolling() const;
 
-  Workspace& workspace_;
-  Delassus& W_;
-  const StepProblem& problem_;
-  const SolveOptions& options_;
-  const Vector& start_lambda_;
-  Vector lambda_;
-  Monitor::Clock::time_point start_;
+  Workspace* workspace_ = nullptr;
+  Delassus* W_ = nullptr;
+  const StepProblem* problem_ = nullptr;
+  const SolveOptions* options_ = nullptr;
+  const Vector* start_lambda_ = nullptr;
+  SolveOptions attempt_options_;
+  Vector lambda_, whole_;
+  Monitor::Clock::time_point start_ = {};
   bool swept_ = false;
-  Solution best_;
+  Solution best_, next_;
+  std::vector<std::pair<double, int>> loaded_ = {};  ///< contacts by their normal force
+  KeptBySize<Rest> rests_;
 };
 
 }  // namespace urto

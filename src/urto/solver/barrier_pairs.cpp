@@ -13,22 +13,23 @@ constexpr double repair_margin = 1e-15;
 
 }  // namespace
 
-BarrierPairs::BarrierPairs(const Delassus& W, double energy_root) : K_(W.K()) {
-  for (int i = 0; i < K_.blocks(); ++i) {
+void BarrierPairs::set(const Delassus& W, double energy_root) {
+  K_ = &W.K();
+  pairs_.clear();
+  cones_ = false;
+  smoothing_ = 0;
+  for (int i = 0; i < K_->blocks(); ++i) {
     const double root = std::sqrt(W.mean_diagonal(i));
-    add_pairs(K_.sets[i], i, K_.start[i], 1 / (root * energy_root), root / energy_root);
+    add_pairs(K_->sets[i], i, K_->start[i], 1 / (root * energy_root), root / energy_root);
   }
   int total = 0;
   for (Pair& p : pairs_) {
     p.at = total;
     total += p.dim;
   }
-  scaling_.resize(pairs_.size());
-  l_.resize(total);
-  y_.resize(total);
-  d_.l.resize(total);
-  d_.y.resize(total);
-  d_.target.resize(total);
+  scaling_.assign(pairs_.size(), {});
+  for (std::vector<double>* values : {&l_, &y_, &d_.l, &d_.y, &d_.target})
+    values->assign(total, 0.0);
 }
 
 void BarrierPairs::add_pairs(const ConvexSet& set, int block, int row, double to_y, double to_l) {
@@ -165,7 +166,7 @@ double BarrierPairs::mu() const {
 }
 
 void BarrierPairs::velocity(Vector& u) const {
-  u.setZero(K_.rows());
+  u.setZero(K_->rows());
   for (const Pair& p : pairs_) {
     for (int k = 0; k < p.dim; ++k) u[p.row + k] += p.sign * y_[p.at + k] / (p.to_y * p.factor(k));
   }
@@ -197,8 +198,8 @@ void BarrierPairs::scale(bool exact, CurvatureBlocks& blocks) {
     const Pair& p = pairs_[i];
     lorentz::Scaling& s = scaling_[i];
     s.set(&y_[p.at], &l_[p.at], p.dim);
-    const int d = K_.sets[p.block].dim;
-    const int first = p.row - K_.start[p.block];
+    const int d = K_->sets[p.block].dim;
+    const int first = p.row - K_->start[p.block];
     const double unit = p.to_l / p.to_y;
     double* T = blocks.T.data() + blocks.start[p.block];
     double* inverse = blocks.inverse.data() + blocks.start[p.block];

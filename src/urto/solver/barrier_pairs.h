@@ -21,7 +21,7 @@ class BarrierPairs {
     double primal = 1, dual = 1;  ///< of ŷ and of λ̂
   };
   /// Sets with μ = 0 or lo = hi must have been reduced before.
-  BarrierPairs(const Delassus& W, double energy_root);
+  void set(const Delassus& W, double energy_root);
 
   int degree() const { return static_cast<int>(pairs_.size()); }
   bool has_cones() const { return cones_; }
@@ -61,7 +61,7 @@ class BarrierPairs {
   /// Of all pairs, with the target that it was made for: linear in it, so that a blend of two is
   /// the direction of the blended targets.
   struct Direction {
-    std::vector<double> l, y, target;
+    std::vector<double> l = {}, y = {}, target = {};
   };
   const Direction& last_direction() const { return d_; }
   /// a + t (b − a)
@@ -88,10 +88,10 @@ class BarrierPairs {
   void add_pairs(const ConvexSet& set, int block, int row, double to_y, double to_l);
   void slope(const Pair& p, double* t) const;
 
-  const SetProduct& K_;
-  std::vector<Pair> pairs_;
-  std::vector<lorentz::Scaling> scaling_;
-  std::vector<double> l_, y_;
+  const SetProduct* K_ = nullptr;
+  std::vector<Pair> pairs_ = {};
+  std::vector<lorentz::Scaling> scaling_ = {};
+  std::vector<double> l_ = {}, y_ = {};
   Direction d_;
   bool cones_ = false;
   double smoothing_ = 0;

@@ -12,21 +12,38 @@ using SmallMatrix =
 
 }  // namespace
 
-CondensedMatrix::CondensedMatrix(const Delassus& W, Symmetry symmetry, Kernel kernel)
-    : problem_(W.problem()), symmetry_(symmetry) {
-  const StepProblem& problem = problem_;
-  offset_.push_back(0);
-  for (const ConvexSet& set : problem.K.sets) offset_.push_back(offset_.back() + set.dim * set.dim);
+void CondensedMatrix::set(const Delassus& W, Symmetry symmetry, Kernel kernel) {
+  release();
+  problem_ = &W.problem();
+  symmetry_ = symmetry;
+  offset_.assign(1, 0);
+  for (const ConvexSet& set : problem_->K.sets)
+    offset_.push_back(offset_.back() + set.dim * set.dim);
+  find_pattern();
+  find_targets();
+  dense_ = nullptr;
+  if (kernel == Kernel::dense) {
+    dense_ = symmetry == Symmetry::symmetric ? &cholesky_ : &dense_lu_;
+  } else if (symmetry == Symmetry::symmetric) {
+    factor_.emplace(W.symbolic_store(), matrix_);
+  } else {
+    lu_.emplace(W.symbolic_store(), matrix_);
+  }
+}
 
-  const SparseMatrix H = sparse_mass(problem);
-  const BlockRows& J = problem.J;
-  std::vector<Eigen::Triplet<double>> pattern;
-  for (int c = 0; c < H.outerSize(); ++c) {
-    for (SparseMatrix::InnerIterator it(H, c); it; ++it) {
-      if (symmetry == Symmetry::general || it.row() >= c)
-        pattern.emplace_back(it.row(), c, it.value());
+void CondensedMatrix::find_pattern() {
+  const int n = problem_->dofs();
+  builder_.start(n, n);
+  std::visit([this](const auto& H) { builder_.add(H); }, problem_->H);
+  builder_.finish(H_);
+  builder_.start(n, n);
+  for (int c = 0; c < H_.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(H_, c); it; ++it) {
+      const int row = static_cast<int>(it.row());
+      if (symmetry_ == Symmetry::general || row >= c) builder_.add(row, c, it.value());
     }
   }
+  const BlockRows& J = problem_->J;
   for (int i = 0; i < J.blocks(); ++i) {
     for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
       for (int f = J.entry_start[i]; f < J.entry_start[i + 1]; ++f) {
@@ -34,22 +51,24 @@ CondensedMatrix::CondensedMatrix(const Delassus& W, Symmetry symmetry, Kernel ke
         const auto& b = J.entries[f];
         if (skip(e, f)) continue;
         for (int c = 0; c < b.width; ++c) {
-          for (int r = first_row(e, f, c); r < a.width; ++r) {
-            pattern.emplace_back(a.column + r, b.column + c, 0.0);
-          }
+          for (int r = first_row(e, f, c); r < a.width; ++r)
+            builder_.add(a.column + r, b.column + c, 0.0);
         }
       }
     }
   }
-  matrix_.resize(H.rows(), H.cols());
-  matrix_.setFromTriplets(pattern.begin(), pattern.end());
+  builder_.finish(matrix_);
   mass_.assign(matrix_.valuePtr(), matrix_.valuePtr() + matrix_.nonZeros());
+}
 
+void CondensedMatrix::find_targets() {
+  const BlockRows& J = problem_->J;
   const auto position = [&](int row, int column) {
     const int* begin = matrix_.innerIndexPtr() + matrix_.outerIndexPtr()[column];
     const int* end = matrix_.innerIndexPtr() + matrix_.outerIndexPtr()[column + 1];
     return static_cast<int>(std::lower_bound(begin, end, row) - matrix_.innerIndexPtr());
   };
+  target_.clear();
   for (int i = 0; i < J.blocks(); ++i) {
     for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
       for (int f = J.entry_start[i]; f < J.entry_start[i + 1]; ++f) {
@@ -61,28 +80,20 @@ CondensedMatrix::CondensedMatrix(const Delassus& W, Symmetry symmetry, Kernel ke
       }
     }
   }
-  if (kernel == Kernel::dense) {
-    dense_ = std::make_unique<DenseFactor>(
-        symmetry == Symmetry::symmetric ? DenseFactor::Kind::cholesky : DenseFactor::Kind::lu);
-  } else if (symmetry == Symmetry::symmetric) {
-    factor_.emplace(W.symbolic_store(), matrix_);
-  } else {
-    lu_.emplace(W.symbolic_store(), matrix_);
-  }
 }
 
 void CondensedMatrix::solve(const Vector& rhs, Vector& x) const {
   if (dense_) {
     dense_->solve(rhs, x);
   } else if (lu_) {
-    x = (*lu_)->solve(rhs);
+    (*lu_)->solve(rhs, x);
   } else {
     (*factor_)->solve(rhs, x);
   }
 }
 
 bool CondensedMatrix::factorize(const std::vector<double>& D) {
-  const BlockRows& J = problem_.J;
+  const BlockRows& J = problem_->J;
   double* values = matrix_.valuePtr();
   std::copy(mass_.begin(), mass_.end(), values);
   std::size_t next = 0;

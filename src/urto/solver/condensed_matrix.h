@@ -4,7 +4,6 @@
 // (Alart–Curnier's derivative): LU.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,10 +14,20 @@ namespace urto {
 
 class CondensedMatrix {
  public:
+  CondensedMatrix() = default;
+  CondensedMatrix(const CondensedMatrix&) = delete;
+  CondensedMatrix& operator=(const CondensedMatrix&) = delete;
+
   enum class Symmetry { symmetric, general };
   enum class Kernel { sparse, dense };
-  /// Of W's problem; sparse factors come from W's store.
-  CondensedMatrix(const Delassus& W, Symmetry symmetry, Kernel kernel = Kernel::sparse);
+  /// Of W's problem, which is read until the next `set`, in the storage that is there; sparse
+  /// factors come from W's store.
+  void set(const Delassus& W, Symmetry symmetry, Kernel kernel = Kernel::sparse);
+  /// Gives sparse factors back to the store: after that only `set` may be called.
+  void release() {
+    factor_.reset();
+    lu_.reset();
+  }
 
   /// `D` holds the blocks one after the other, column-major, block i at offset `block_offset(i)`.
   int block_offset(int i) const { return offset_[i]; }
@@ -34,22 +43,28 @@ class CondensedMatrix {
  private:
   bool skip(int e, int f) const {
     return symmetry_ == Symmetry::symmetric &&
-           problem_.J.entries[e].column < problem_.J.entries[f].column;
+           problem_->J.entries[e].column < problem_->J.entries[f].column;
   }
   int first_row(int e, int f, int column) const {
     return symmetry_ == Symmetry::symmetric && e == f ? column : 0;
   }
 
-  const StepProblem& problem_;
-  Symmetry symmetry_;
-  std::vector<int> offset_;
+  void find_pattern();
+  void find_targets();
+
+  const StepProblem* problem_ = nullptr;
+  Symmetry symmetry_ = Symmetry::symmetric;
+  std::vector<int> offset_ = {};
+  SparseBuilder builder_;
+  SparseMatrix H_;
   SparseMatrix matrix_;       ///< the lower triangle, or all of it
   std::vector<double> mass_;  ///< values of H in the same pattern
   std::vector<int> target_;  ///< for each (block, entry pair, column): where its run of rows starts
                              ///< in the values
   std::optional<LentFactor<SpdFactor>> factor_;
   std::optional<LentFactor<SparseLu>> lu_;
-  std::unique_ptr<DenseFactor> dense_;
+  DenseFactor cholesky_{DenseFactor::Kind::cholesky}, dense_lu_{DenseFactor::Kind::lu};
+  DenseFactor* dense_ = nullptr;  ///< the one of the two that is used, if any
 };
 
 }  // namespace urto

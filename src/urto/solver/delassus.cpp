@@ -14,6 +14,8 @@ namespace {
 using RowMajorMap =
     Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
+using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
+
 RowMajorMap entry_block(const BlockRows& J, int i, const BlockRows::Entry& entry) {
   return {J.values.data() + entry.offset, J.height(i), entry.width};
 }
@@ -138,9 +140,11 @@ bool Delassus::factorize_mass() {
     }
   }
   inverse_mass_.start.resize(1);
-  const SparseMatrix H = sparse_mass(*problem_);
-  mass_factor_.emplace(store_, H);
-  if ((*mass_factor_)->factorize(H)) return true;
+  builder_.start(problem_->dofs(), problem_->dofs());
+  std::visit([this](const auto& H) { builder_.add(H); }, problem_->H);
+  builder_.finish(mass_);
+  mass_factor_.emplace(store_, mass_);
+  if ((*mass_factor_)->factorize(mass_)) return true;
   return fail("H (mass plus stiffness and damping) is not positive definite");
 }
 
@@ -220,7 +224,8 @@ void Delassus::compute_diagonal() {
     work_ = inverse_times_.col(rows());
   }
   const bool coupled = p.dofs() > 0 && block_diagonal_mass(p) == nullptr;
-  const Vector diagonal_of_mass = coupled ? mass_diagonal(p) : Vector();
+  if (has_mass() && inverse_mass_.blocks() == 0) mass_diagonal_ = mass_.diagonal();
+  if (condensed_) mass_diagonal_ = urto::mass_diagonal(p);
   for (int i = 0; i < blocks(); ++i) {
     rows_.begin(p, compliance(), i);
     if (inverse_mass_.blocks() > 0) {
@@ -229,21 +234,33 @@ void Delassus::compute_diagonal() {
       multiply_add_block(p.J, i, work_.data(), rows_.q.data() + K().start[i]);
       if (has_mass()) add_general_diagonal(i);
     }
-    rows_.finish(K().sets[i], i, coupled ? trace_with_diagonal_mass(p, i, diagonal_of_mass) : -1);
+    rows_.finish(K().sets[i], i, coupled ? trace_with_diagonal_mass(p, i, mass_diagonal_) : -1);
   }
 }
 
-// J_i H⁻¹ J_iᵀ through the factor of H.
-void Delassus::add_general_diagonal(int i) {
+// J_iᵀ, dense.
+Eigen::Map<Matrix> Delassus::transposed_rows(int i) {
   const BlockRows& J = problem_->J;
   const int d = K().sets[i].dim;
-  Matrix Jt = Matrix::Zero(problem_->dofs(), d);
+  right_.assign(static_cast<std::size_t>(problem_->dofs()) * d, 0.0);
+  Eigen::Map<Matrix> Jt(right_.data(), problem_->dofs(), d);
   for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
     const BlockRows::Entry& entry = J.entries[e];
     Jt.middleRows(entry.column, entry.width) += entry_block(J, i, entry).transpose();
   }
-  Eigen::Map<Matrix>(rows_.diagonal.data() + rows_.start[i], d, d) +=
-      Jt.transpose() * (*mass_factor_)->solve(Jt);
+  left_.resize(right_.size());
+  return Jt;
+}
+
+// J_i H⁻¹ J_iᵀ through the factor of H.
+void Delassus::add_general_diagonal(int i) {
+  const int d = K().sets[i].dim;
+  const Eigen::Map<Matrix> Jt = transposed_rows(i);
+  Eigen::Map<Matrix> solved(left_.data(), problem_->dofs(), d);
+  (*mass_factor_)->solve(Jt, solved);
+  SmallMatrix block;
+  block.noalias() = Jt.transpose() * solved;
+  Eigen::Map<Matrix>(rows_.diagonal.data() + rows_.start[i], d, d) += block;
 }
 
 const BlockRows& Delassus::matrix() {
@@ -262,71 +279,106 @@ const BlockRows& Delassus::matrix() {
   return W_;
 }
 
+void Delassus::list_touching_blocks() {
+  const BlockRows& J = problem_->J;
+  touch_start_.assign(problem_->dofs() + 2, 0);
+  touching_.clear();
+  if (!has_mass()) return;
+  for (const BlockRows::Entry& entry : J.entries) ++touch_start_[entry.column + 1];
+  for (std::size_t c = 1; c < touch_start_.size(); ++c) touch_start_[c] += touch_start_[c - 1];
+  touching_.resize(J.entries.size());
+  next_.assign(touch_start_.begin(), touch_start_.end());
+  for (int i = 0; i < blocks(); ++i) {
+    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e)
+      touching_[next_[J.entries[e].column]++] = {i, e};
+  }
+}
+
+// In order; `slot_` has the place of each, −1 for the others.
+void Delassus::find_neighbours(int i) {
+  const auto add = [this](int j) {
+    if (slot_[j] >= 0) return;
+    slot_[j] = 0;
+    neighbours_.push_back(j);
+  };
+  neighbours_.clear();
+  for (int e = problem_->J.entry_start[i]; has_mass() && e < problem_->J.entry_start[i + 1]; ++e) {
+    const int body = problem_->J.entries[e].column;
+    for (int t = touch_start_[body]; t < touch_start_[body + 1]; ++t) add(touching_[t].block);
+  }
+  for (int r = K().start[i]; r < K().start[i + 1]; ++r) {
+    for (SparseMatrix::InnerIterator it(compliance(), r); it; ++it) add(block_of_[it.row()]);
+  }
+  std::sort(neighbours_.begin(), neighbours_.end());
+  for (std::size_t n = 0; n < neighbours_.size(); ++n)
+    slot_[neighbours_[n]] = static_cast<int>(W_.entries.size() + n);
+}
+
 // W_ij = Σ over the bodies that i and j share of J_i H⁻¹ J_jᵀ, plus E_ij.
 void Delassus::assemble_from_bodies() {
-  struct Touch {
-    int block, entry;
-  };
-  std::vector<std::vector<Touch>> touching(problem_->dofs() + 1);  // by first column of the body
-  for (int i = 0; has_mass() && i < blocks(); ++i) {
-    for (int e = problem_->J.entry_start[i]; e < problem_->J.entry_start[i + 1]; ++e) {
-      touching[problem_->J.entries[e].column].push_back({i, e});
-    }
-  }
-  std::vector<int> block_of(rows());
+  using RowMajorBlock =
+      Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  const BlockRows& J = problem_->J;
+  list_touching_blocks();
+  block_of_.resize(rows());
+  for (int i = 0; i < blocks(); ++i)
+    std::fill(block_of_.begin() + K().start[i], block_of_.begin() + K().start[i + 1], i);
+  slot_.assign(blocks(), -1);
   for (int i = 0; i < blocks(); ++i) {
-    std::fill(block_of.begin() + K().start[i], block_of.begin() + K().start[i + 1], i);
-  }
-  std::vector<int> slot(blocks(), -1);
-  std::vector<int> neighbours;
-  std::vector<Matrix> row;
-  for (int i = 0; i < blocks(); ++i) {
-    neighbours.clear();
-    row.clear();
     const int d = K().sets[i].dim;
-    const auto block_for = [&](int j) -> Matrix& {
-      if (slot[j] < 0) {
-        slot[j] = static_cast<int>(neighbours.size());
-        neighbours.push_back(j);
-        row.emplace_back(Matrix::Zero(d, K().sets[j].dim));
-      }
-      return row[slot[j]];
-    };
-    for (int e = problem_->J.entry_start[i]; has_mass() && e < problem_->J.entry_start[i + 1];
-         ++e) {
-      const BlockRows::Entry& own = problem_->J.entries[e];
+    find_neighbours(i);
+    W_.add_block(d);
+    for (const int j : neighbours_) {
+      const int width = K().sets[j].dim;
+      W_.entries.push_back({K().start[j], width, static_cast<int>(W_.values.size())});
+      W_.values.resize(W_.values.size() + static_cast<std::size_t>(d) * width, 0.0);
+    }
+    W_.entry_start.back() = static_cast<int>(W_.entries.size());
+    for (int e = J.entry_start[i]; has_mass() && e < J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& own = J.entries[e];
       const RowMajorMap a(rows_.JHinv.data() + own.offset, d, own.width);
-      for (const Touch& touch : touching[own.column]) {
-        block_for(touch.block) +=
-            a * entry_block(problem_->J, touch.block, problem_->J.entries[touch.entry]).transpose();
+      for (int t = touch_start_[own.column]; t < touch_start_[own.column + 1]; ++t) {
+        const int j = touching_[t].block;
+        SmallMatrix block;
+        block.noalias() = a * entry_block(J, j, J.entries[touching_[t].entry]).transpose();
+        RowMajorBlock(W_.values.data() + W_.entries[slot_[j]].offset, d, block.cols()) += block;
       }
     }
     for (int r = 0; r < d; ++r) {  // E is symmetric: its columns are its rows
       for (SparseMatrix::InnerIterator it(compliance(), K().start[i] + r); it; ++it) {
-        const int j = block_of[it.row()];
-        block_for(j)(r, it.row() - K().start[j]) += it.value();
+        const BlockRows::Entry& entry = W_.entries[slot_[block_of_[it.row()]]];
+        W_.values[entry.offset + r * entry.width + (it.row() - entry.column)] += it.value();
       }
     }
-    std::sort(neighbours.begin(), neighbours.end());
-    W_.add_block(d);
-    for (const int j : neighbours) W_.add_entry(K().start[j], row[slot[j]]);
-    for (const int j : neighbours) slot[j] = -1;
+    for (const int j : neighbours_) slot_[j] = -1;
   }
 }
 
 void Delassus::assemble_from_solves() {
-  const SparseMatrix J = to_sparse(problem_->J);
-  const SparseMatrix Jt = J.transpose();
+  builder_.start(rows(), problem_->dofs());
+  builder_.add(problem_->J);
+  builder_.finish(J_);
   for (int i = 0; i < blocks(); ++i) {
     const int d = K().sets[i].dim;
-    const Matrix rhs = Matrix(Jt.middleCols(K().start[i], d));
-    Matrix column = J * (*mass_factor_)->solve(rhs);  // rows × d: the column block of W
-    column += Matrix(compliance().middleCols(K().start[i], d));
+    const Eigen::Map<Matrix> Jt = transposed_rows(i);
+    Eigen::Map<Matrix> solved(left_.data(), problem_->dofs(), d);
+    (*mass_factor_)->solve(Jt, solved);
+    column_.resize(static_cast<std::size_t>(rows()) * d);
+    Eigen::Map<Matrix> column(column_.data(), rows(), d);  // the column block of W
+    column.noalias() = J_ * solved;
+    for (int c = 0; c < d; ++c) {
+      for (SparseMatrix::InnerIterator it(compliance(), K().start[i] + c); it; ++it)
+        column(it.row(), c) += it.value();
+    }
     W_.add_block(d);
     for (int j = 0; j < blocks(); ++j) {
       const auto block = column.middleRows(K().start[j], K().sets[j].dim);
-      if (block.cwiseAbs().maxCoeff() > 0) W_.add_entry(K().start[j], block.transpose());
+      if (!(block.cwiseAbs().maxCoeff() > 0)) continue;
+      W_.entries.push_back({K().start[j], K().sets[j].dim, static_cast<int>(W_.values.size())});
+      for (int c = 0; c < d; ++c)
+        W_.values.insert(W_.values.end(), block.col(c).begin(), block.col(c).end());
     }
+    W_.entry_start.back() = static_cast<int>(W_.entries.size());
   }
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "urto/linalg/block_matrix.h"
+#include "urto/linalg/sparse_builder.h"
 #include "urto/linalg/symbolic_store.h"
 #include "urto/problem/step_problem.h"
 #include "urto/solver/row_blocks.h"
@@ -37,6 +38,8 @@ class Delassus {
   /// definite: then `failure()` says what is wrong, and nothing else may be asked.
   bool set(const StepProblem& problem, SymbolicStore* store = nullptr);
   const std::string& failure() const { return failure_; }  ///< empty if there is none
+  /// Gives factors back to the store, for others: after that only `set` may be called.
+  void release() { mass_factor_.reset(); }
 
   const StepProblem& problem() const { return *problem_; }
   SymbolicStore* symbolic_store() const { return store_; }
@@ -62,6 +65,8 @@ class Delassus {
   }  ///< W = J H⁻¹ Jᵀ + E with H symmetric
   const BlockRows& jacobian() const { return problem_->J; }
   const BlockMatrix& inverse_mass() const { return inverse_mass_; }  ///< empty if H is general
+  /// The diagonal of H, where it is not inverted block by block.
+  const Vector& mass_diagonal() const { return mass_diagonal_; }
   const SparseMatrix& compliance() const { return skewed_ || condensed_ ? E_ : problem_->E; }
   const BlockRows& matrix();  ///< W itself, block-sparse
 
@@ -74,8 +79,11 @@ class Delassus {
   void solve_mass(const Vector& rhs, Vector& x) const;
   void compute_diagonal();
   void add_general_diagonal(int block);
+  void list_touching_blocks();
+  void find_neighbours(int block);
   void assemble_from_bodies();
   void assemble_from_solves();
+  Eigen::Map<Matrix> transposed_rows(int block);
 
   const StepProblem* problem_ = nullptr;
   SymbolicStore* store_ = nullptr;
@@ -86,9 +94,22 @@ class Delassus {
   BlockMatrix inverse_mass_;
   std::vector<int> node_of_dof_ = {};
   std::optional<LentFactor<SpdFactor>> mass_factor_;
+  SparseMatrix mass_;  ///< where it is not inverted block by block
+  Vector mass_diagonal_;
+  SparseBuilder builder_;
   RowBlocks rows_;
-  BlockRows W_;
   Vector work_, work2_;
+  std::vector<double> right_ = {}, left_ = {}, column_ = {};  ///< dense columns of a row block
+
+  // W itself: which entries of J touch each body, by its first column; and the blocks that share a
+  // body with the one at hand.
+  struct Touch {
+    int block = 0, entry = 0;
+  };
+  BlockRows W_;
+  SparseMatrix J_;
+  std::vector<int> touch_start_ = {}, next_ = {}, block_of_ = {}, slot_ = {}, neighbours_ = {};
+  std::vector<Touch> touching_ = {};
 };
 
 }  // namespace urto

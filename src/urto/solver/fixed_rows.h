@@ -3,9 +3,9 @@
 // needs sets with an interior.
 #pragma once
 
-#include <optional>
 #include <vector>
 
+#include "urto/linalg/sparse_builder.h"
 #include "urto/problem/step_problem.h"
 
 namespace urto {
@@ -13,11 +13,23 @@ namespace urto {
 // NOLINTNEXTLINE(bugprone-exception-escape): Eigen moves a sparse matrix by copying.
 struct FreeRows {
   StepProblem problem;
-  std::vector<int> row;  ///< of the original problem, for each row that is left
-  Vector lambda;         ///< of the original problem: the fixed values, zero elsewhere
+  std::vector<int> row = {};  ///< of the original problem, for each row that is left
+  Vector lambda;              ///< of the original problem: the fixed values, zero elsewhere
+
+  // Storage that is kept.
+  Vector shifted_b;
+  std::vector<int> place = {};
+  SparseBuilder builder;
 };
 
-/// Nothing if there are no such rows.
-std::optional<FreeRows> without_fixed_rows(const StepProblem& problem);
+/// How many rows of the set have a multiplier without freedom.
+int fixed_rows(const ConvexSet& set);
+
+/// False if there are no such rows; `out` is then as it was.
+bool without_fixed_rows(const StepProblem& problem, FreeRows& out);
+
+/// The problem without row block `block`, in the storage that is there: its constraint is dropped,
+/// the other rows keep their order.
+void without_block(const StepProblem& problem, int block, StepProblem& out);
 
 }  // namespace urto

@@ -18,12 +18,9 @@
 // friction). Sources: recipe 001 §2.7–2.8 with its corrections; Mehrotra 1992; Vandenberghe 2010.
 #pragma once
 
-#include <memory>
-
 #include "urto/solver/barrier_pairs.h"
 #include "urto/solver/fixed_rows.h"
-#include "urto/solver/method.h"
-#include "urto/solver/proximal_subproblem.h"
+#include "urto/solver/prox_newton.h"
 
 namespace urto {
 
@@ -31,13 +28,15 @@ class InteriorPoint {
  public:
   /// W is that of the run, or that of `reduced`, the problem without rows whose multiplier has no
   /// freedom.
-  InteriorPoint(Run& run, Delassus& W, const FreeRows* reduced);
-  void solve();
+  void solve(Run& run, Delassus& W, const FreeRows* reduced);
 
  private:
   enum class Outcome : std::uint8_t { stopped, stalled, bad_start };
 
   // interior_point.cpp: starting, stopping, restarting
+  void begin(Run& run, Delassus& W, const FreeRows* reduced);
+  void weigh_rows();
+  void solve_from_the_start_given();
   bool observe_start();
   void place_cold(double mu);
   void place_warm();
@@ -45,7 +44,7 @@ class InteriorPoint {
   void solve_from_several_starts();
   void guess_active_set();
   bool finish_by_active_set();
-  void rescue(const Vector& given);
+  void rescue();
   void loop_on_de_saxce();
   bool observe(double mu);
   bool meets_own_test(double mu) const;
@@ -53,6 +52,7 @@ class InteriorPoint {
   bool ripe(double residual, double finish_at);
   bool finish();
   bool polish(const Vector& from, double shift, int most_steps);
+  double measure_polished();
   bool is_infeasible();
   void least_squares(Vector& u);
 
@@ -77,31 +77,39 @@ class InteriorPoint {
   bool solve_linear(const Vector& r1, const Vector& r2);
   BarrierPairs::Step shortened(BarrierPairs::Step step, double mu);
   BarrierPairs::Step longest_step(double mu);
-  Direction direction() const { return {dx_, dl_, pairs_.last_direction()}; }
+  void keep_direction(Direction& out) const;
   void set_direction(const Direction& a, const Direction& b, double t);
   void advance(const BarrierPairs::Step& step);
   void record(const Candidate& taken);
 
-  Run& run_;
-  const InteriorPointOptions& options_;
-  Delassus& W_;
-  const FreeRows* reduced_;
-  int n_;
-  bool exact_, direct_;
+  Run* run_ = nullptr;
+  const InteriorPointOptions* options_ = nullptr;
+  Delassus* W_ = nullptr;
+  const FreeRows* reduced_ = nullptr;
+  int n_ = 0;
+  bool exact_ = false, direct_ = false;
   bool careful_ = false;  ///< a second start of exact friction: see step()
-  double energy_;         ///< root of a typical energy of a block: what everything is relative to
+  double energy_ = 1;     ///< root of a typical energy of a block: what everything is relative to
   BarrierPairs pairs_;
   InteriorPointSystem system_;
   CurvatureBlocks blocks_;
-  std::unique_ptr<ProximalSubproblem> polisher_;
+  ProximalSubproblem polisher_;
+  bool polisher_begun_ = false;
+  ProximalPoint rescuer_;
+  InfeasibleRay infeasible_ray_;
 
   Vector x_, lambda_, s_;  ///< s: the frozen part of De Saxcé's term
   Vector u_, y_, rd_,
       rp_;  ///< velocity J x + Eλ + b, that of the pairs, and the residuals of the two equations
   Vector r1_, r2_, dx_, dl_, skew_, reaction_, carried_, full_u_, full_lambda_;
-  std::vector<char> active_;  ///< λ̂ > ŷ, one iteration ago
-  std::vector<char> held_;    ///< rows whose multiplier is at a bound
-  Vector weight_;             ///< of rp: to dimensionless velocities
+  Vector given_;                 ///< the multipliers to start from
+  Vector start_u_;               ///< of a start, with De Saxcé's term
+  Vector kept_x_, kept_lambda_;  ///< before a guess of the active set
+  Vector polish_from_, polish_lambda_, polish_u_, polish_c_, polish_sum_, alpha_;
+  Direction predictor_, uncentred_, centred_, before_, corrected_;
+  std::vector<char> active_ = {};  ///< λ̂ > ŷ, one iteration ago
+  std::vector<char> held_ = {};    ///< rows whose multiplier is at a bound
+  Vector weight_;                  ///< of rp: to dimensionless velocities
   int iteration_ = 0;
   double momentum_ = 0;  ///< as in the certificate
   double last_step_ = 1, eta_ = 1, linear_residual_ = 0;

@@ -37,7 +37,7 @@ constexpr double worth_it = 0.005, worth_it_exact = 0.02;
 }  // namespace
 
 void InteriorPoint::residuals() {
-  const StepProblem& p = W_.problem();
+  const StepProblem& p = W_->problem();
   if (n_ > 0) {
     multiply(p.J, x_, u_);
     u_ += p.b;
@@ -49,11 +49,11 @@ void InteriorPoint::residuals() {
     rd_ -= reaction_;
     momentum_ = size > 0 ? rd_.norm() / size : 0;
   } else {
-    u_ = W_.q();
+    u_ = W_->q();
   }
-  if (W_.compliance().nonZeros() > 0) u_.noalias() += W_.compliance() * lambda_;
-  if (!W_.is_symmetric()) {
-    W_.apply_skew(lambda_, skew_);
+  if (W_->compliance().nonZeros() > 0) u_.noalias() += W_->compliance() * lambda_;
+  if (!W_->is_symmetric()) {
+    W_->apply_skew(lambda_, skew_);
     u_ += skew_;
   }
   pairs_.set_smoothing(smoothing * std::sqrt(pairs_.mu()));
@@ -63,11 +63,11 @@ void InteriorPoint::residuals() {
   dual_norm_ = n_ > 0 ? rd_.norm() / energy_ : 0;
   double joints = 0;
   double others = 0;
-  for (int i = 0; i < W_.blocks(); ++i) {
-    const int first = W_.K().start[i];
-    const int d = W_.K().sets[i].dim;
+  for (int i = 0; i < W_->blocks(); ++i) {
+    const int first = W_->K().start[i];
+    const int d = W_->K().sets[i].dim;
     const double sum = rp_.segment(first, d).cwiseProduct(weight_.segment(first, d)).squaredNorm();
-    (W_.K().sets[i].kind == SetKind::free ? joints : others) += sum;
+    (W_->K().sets[i].kind == SetKind::free ? joints : others) += sum;
   }
   joint_norm_ = std::sqrt(joints);
   primal_norm_ = std::sqrt(others);
@@ -96,14 +96,14 @@ BarrierPairs::Step InteriorPoint::shortened(BarrierPairs::Step step, double mu) 
   // frictionless: 14.4 iterations instead of 15.2).
   const double adaptive = 0.9 + 0.1 * std::exp(-mu * pairs_.degree());
   const double most = pairs_.has_cones() ? eta_cone : eta_scalar;
-  if (options_.fixed_eta > 0) {
-    eta_ = options_.fixed_eta;
+  if (options_->fixed_eta > 0) {
+    eta_ = options_->fixed_eta;
   } else {
-    eta_ = options_.fixed_eta < 0 || exact_ ? std::min(adaptive, most) : most;
+    eta_ = options_->fixed_eta < 0 || exact_ ? std::min(adaptive, most) : most;
   }
   const auto shorten = [&](double length) {
-    return options_.shorten_full_steps ? eta_ * std::min(1.0, length)
-                                       : std::min(1.0, eta_ * length);
+    return options_->shorten_full_steps ? eta_ * std::min(1.0, length)
+                                        : std::min(1.0, eta_ * length);
   };
   return {shorten(step.primal), shorten(step.dual)};
 }
@@ -111,8 +111,8 @@ BarrierPairs::Step InteriorPoint::shortened(BarrierPairs::Step step, double mu) 
 BarrierPairs::Step InteriorPoint::equalised(BarrierPairs::Step s) const {
   using Steps = InteriorPointOptions::Steps;
   const double shorter = std::min(s.primal, s.dual);
-  if (options_.steps == Steps::common ||
-      (options_.steps == Steps::automatic && (pairs_.has_cones() || shorter > short_common))) {
+  if (options_->steps == Steps::common ||
+      (options_->steps == Steps::automatic && (pairs_.has_cones() || shorter > short_common))) {
     s.primal = s.dual = shorter;
   }
   return s;
@@ -132,7 +132,13 @@ bool InteriorPoint::step() {
 }
 
 BarrierPairs::Step InteriorPoint::longest_step(double mu) {
-  return equalised(shortened(pairs_.max_step(options_.step_length, 1e300), mu));
+  return equalised(shortened(pairs_.max_step(options_->step_length, 1e300), mu));
+}
+
+void InteriorPoint::keep_direction(Direction& out) const {
+  out.x = dx_;
+  out.lambda = dl_;
+  out.pairs = pairs_.last_direction();
 }
 
 // a + t (b − a)
@@ -148,10 +154,10 @@ bool InteriorPoint::find_step(bool exact, Candidate& found) {
   pairs_.predictor_target();
   if (!newton_direction(exact, 1)) return false;
   const double mu = pairs_.mu();
-  found = {.affine = equalised(pairs_.max_step(options_.step_length, 1))};
+  found = {.affine = equalised(pairs_.max_step(options_->step_length, 1))};
   found.affine_mu = pairs_.mu_after(found.affine);
   if (pairs_.degree() == 0) return true;
-  if (!options_.predictor_only && !choose_centring(exact, mu, found)) return false;
+  if (!options_->predictor_only && !choose_centring(exact, mu, found)) return false;
   found.step = longest_step(mu);
   correct_centrality(exact, mu, found);
   return true;
@@ -168,25 +174,25 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
     const double off = primal_norm_ / std::sqrt(pairs_.degree());
     least = std::min(1.0, balance * off / mu);
   }
-  if (options_.centring == InteriorPointOptions::Centring::mehrotra) {
+  if (options_->centring == InteriorPointOptions::Centring::mehrotra) {
     found.sigma = std::max(least, std::pow(std::clamp(found.affine_mu / mu, 0.0, 1.0), 3));
     pairs_.corrector_target(found.sigma * mu, true);
-    return newton_direction(exact, options_.damp_residuals ? 1 - found.sigma : 1);
+    return newton_direction(exact, options_->damp_residuals ? 1 - found.sigma : 1);
   }
-  const Direction predictor = direction();
+  keep_direction(predictor_);
   pairs_.corrector_target(0, true);
   if (!newton_direction(exact, 1)) return false;
-  const Direction uncentred = direction();
-  pairs_.set_direction(predictor.pairs, predictor.pairs, 0);  // the second-order term is its
+  keep_direction(uncentred_);
+  pairs_.set_direction(predictor_.pairs, predictor_.pairs, 0);  // the second-order term is its
   pairs_.corrector_target(mu, true);
-  if (!newton_direction(exact, options_.damp_residuals ? 0 : 1)) return false;
-  const Direction centred = direction();
+  if (!newton_direction(exact, options_->damp_residuals ? 0 : 1)) return false;
+  keep_direction(centred_);
   const double off = (dual_norm_ + joint_norm_ + primal_norm_) / std::sqrt(pairs_.degree());
   double best = std::numeric_limits<double>::infinity();
   for (double sigma = 1; sigma > 0.5 * std::max(least, least_sigma); sigma *= 0.1) {
-    pairs_.set_direction(uncentred.pairs, centred.pairs, sigma);
+    pairs_.set_direction(uncentred_.pairs, centred_.pairs, sigma);
     const BarrierPairs::Step step = longest_step(mu);
-    const double damping = options_.damp_residuals ? 1 - sigma : 1;
+    const double damping = options_->damp_residuals ? 1 - sigma : 1;
     const double left =
         (1 - damping * std::min(step.primal, step.dual)) * off + pairs_.mu_after(step);
     if (left < best) {
@@ -194,7 +200,7 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
       found.sigma = sigma;
     }
   }
-  set_direction(uncentred, centred, found.sigma);
+  set_direction(uncentred_, centred_, found.sigma);
   return true;
 }
 
@@ -202,8 +208,8 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
 // near-redundant contacts that change sides need (595 balls in a narrow box: 9.5 iterations instead
 // of 11).
 void InteriorPoint::correct_centrality(bool exact, double mu, Candidate& found) {
-  const int corrections = exact_ ? std::min(corrections_exact, options_.centrality_corrections)
-                                 : options_.centrality_corrections;
+  const int corrections = exact_ ? std::min(corrections_exact, options_->centrality_corrections)
+                                 : options_->centrality_corrections;
   const double aim = (exact_ ? found.sigma : std::max(found.sigma, least_aim)) * mu;
   double longer_by = most_longer;
   for (int k = 0; k < corrections; ++k) {
@@ -224,26 +230,26 @@ bool InteriorPoint::lengthen(bool exact, double mu, double aim, double by, Candi
   const auto length = [](const BarrierPairs::Step& s) { return s.primal + s.dual; };
   const BarrierPairs::Step trial{std::min(1.0, found.step.primal + by),
                                  std::min(1.0, found.step.dual + by)};
-  const Direction before = direction();
+  keep_direction(before_);
   if (!pairs_.centrality_target(trial, aim) ||
-      !newton_direction(exact, options_.damp_residuals ? 1 - found.sigma : 1)) {
-    set_direction(before, before, 0);
+      !newton_direction(exact, options_->damp_residuals ? 1 - found.sigma : 1)) {
+    set_direction(before_, before_, 0);
     return false;
   }
-  const Direction corrected = direction();
+  keep_direction(corrected_);
   const int most = exact_ ? parts_exact : parts;
   const double least = length(found.step) + (exact_ ? worth_it_exact : worth_it);
   double part = 0;
   for (int i = most; i > 0; --i) {
     const double t = static_cast<double>(i) / most;
-    pairs_.set_direction(before.pairs, corrected.pairs, t);
+    pairs_.set_direction(before_.pairs, corrected_.pairs, t);
     const BarrierPairs::Step step = longest_step(mu);
     if (length(step) >= least && (part == 0 || length(step) > length(found.step))) {
       found.step = step;
       part = t;
     }
   }
-  set_direction(before, corrected, part);
+  set_direction(before_, corrected_, part);
   return part > 0;
 }
 
@@ -255,18 +261,18 @@ void InteriorPoint::advance(const BarrierPairs::Step& step) {
   pairs_.multipliers(lambda_);
   ++iteration_;
   last_step_ = std::max(step.primal, step.dual);
-  if (!options_.recursive_residuals || direct_ || repaired) {
+  if (!options_->recursive_residuals || direct_ || repaired) {
     residuals();
     return;
   }
   // Recipe 001 §2.7.4, corrected: blind to rounding.
   rp_ *= 1 - step.primal;
-  if (W_.compliance().nonZeros() > 0)
-    rp_.noalias() += (step.dual - step.primal) * (W_.compliance() * dl_);
+  if (W_->compliance().nonZeros() > 0)
+    rp_.noalias() += (step.dual - step.primal) * (W_->compliance() * dl_);
   r2_ = rp_;
   r1_ = (1 - step.dual) * rd_;
   if (n_ > 0) {
-    multiply_mass(W_.problem(), dx_, carried_);
+    multiply_mass(W_->problem(), dx_, carried_);
     r1_ += (step.primal - step.dual) * carried_;
   }
   residuals();
@@ -275,8 +281,8 @@ void InteriorPoint::advance(const BarrierPairs::Step& step) {
 }
 
 void InteriorPoint::record(const Candidate& taken) {
-  if (!run_.options.record_history) return;
-  run_.interior_point_log.push_back(
+  if (!run_->options.record_history) return;
+  run_->interior_point_log.push_back(
       {.iteration = iteration_,
        .predictor_step = std::min(taken.affine.primal, taken.affine.dual),
        .predictor_mu = taken.affine_mu,

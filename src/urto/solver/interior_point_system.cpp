@@ -46,8 +46,8 @@ class Timer {
 
 }  // namespace
 
-CurvatureBlocks::CurvatureBlocks(const SetProduct& K) {
-  start.push_back(0);
+void CurvatureBlocks::set(const SetProduct& K) {
+  start.assign(1, 0);
   for (const ConvexSet& set : K.sets) start.push_back(start.back() + set.dim * set.dim);
   T.assign(start.back(), 0.0);
   inverse.assign(start.back(), 0.0);
@@ -55,39 +55,69 @@ CurvatureBlocks::CurvatureBlocks(const SetProduct& K) {
   right.assign(start.back(), 0.0);
 }
 
-InteriorPointSystem::InteriorPointSystem(Delassus& W, std::optional<LinearPath> wanted)
-    : W_(W),
-      n_(W.has_mass() ? W.problem().dofs() : 0),
-      m_(W.rows()),
-      forced_(wanted.has_value()),
-      regularisation_(1),
-      pivot_threshold_(first_threshold) {
-  const SetProduct& K = W.K();
+void InteriorPointSystem::set(Delassus& W, std::optional<LinearPath> wanted) {
+  release();
+  W_ = &W;
+  n_ = W.has_mass() ? W.problem().dofs() : 0;
+  m_ = W.rows();
+  forced_ = wanted.has_value();
+  symmetric_ = true;
+  regularisation_ = 1;
+  pivot_threshold_ = first_threshold;
+  refinements_ = 0;
+  counters_ = {};
+  blocks_ = nullptr;
+  read_compliance();
+  path_ = first_path(wanted);
+  if (n_ == 0) return;
+  weight1_.resize(n_);
+  if (const auto* H = std::get_if<BlockMatrix>(&W.problem().H)) {
+    for (int k = 0; k < H->blocks(); ++k)
+      weight1_.segment(H->start[k], H->size(k)) = H->block(k).diagonal();
+  } else {
+    weight1_ = W.mass_diagonal();
+  }
+  weight1_ = weight1_.cwiseSqrt().cwiseInverse();
+}
+
+void InteriorPointSystem::release() {
+  for (int k = 0; k < 2; ++k) {
+    condensed_[k].release();
+    condensed_built_[k] = false;
+    sparse_[k].built = sparse_[k].analysed = sparse_[k].pivots_in_full = false;
+    sparse_[k].pivoting.reset();
+  }
+  cholesky_.reset();
+  ldlt_.reset();
+  lu_.reset();
+}
+
+void InteriorPointSystem::read_compliance() {
+  const SetProduct& K = W_->K();
   weight2_.resize(m_);
-  std::vector<int> block_of(m_);
-  std::vector<int> start{0};
+  block_of_.resize(m_);
+  start_.assign(1, 0);
   for (int i = 0; i < K.blocks(); ++i) {
-    start.push_back(start.back() + K.sets[i].dim * K.sets[i].dim);
+    start_.push_back(start_.back() + K.sets[i].dim * K.sets[i].dim);
     for (int r = K.start[i]; r < K.start[i + 1]; ++r) {
-      block_of[r] = i;
-      weight2_[r] = 1 / std::sqrt(W.mean_diagonal(i));
+      block_of_[r] = i;
+      weight2_[r] = 1 / std::sqrt(W_->mean_diagonal(i));
     }
   }
-  compliance_.assign(start.back(), 0.0);
-  const SparseMatrix& E = W.compliance();
+  compliance_.assign(start_.back(), 0.0);
+  block_compliance_ = true;
+  const SparseMatrix& E = W_->compliance();
   for (int c = 0; c < E.outerSize(); ++c) {
     for (SparseMatrix::InnerIterator it(E, c); it; ++it) {
-      const int i = block_of[c];
-      if (block_of[it.row()] != i) {
+      const int i = block_of_[c];
+      if (block_of_[it.row()] != i) {
         block_compliance_ = false;
       } else {
         const int d = K.sets[i].dim;
-        compliance_[start[i] + (c - K.start[i]) * d + (it.row() - K.start[i])] = it.value();
+        compliance_[start_[i] + (c - K.start[i]) * d + (it.row() - K.start[i])] = it.value();
       }
     }
   }
-  path_ = first_path(wanted);
-  if (n_ > 0) weight1_ = sparse_mass(W.problem()).diagonal().cwiseSqrt().cwiseInverse();
 }
 
 LinearPath InteriorPointSystem::first_path(std::optional<LinearPath> wanted) const {
@@ -117,10 +147,10 @@ bool InteriorPointSystem::take_next_path() {
 }
 
 double InteriorPointSystem::shift(int i) const {
-  const bool joint = W_.K().sets[i].kind == SetKind::free;
+  const bool joint = W_->K().sets[i].kind == SetKind::free;
   if (!joint && regularisation_ <= 1 && n_ > 0) return 0;
   const double contact = n_ == 0 ? shift_of_local_contacts : shift_of_contacts;
-  return regularisation_ * (joint ? shift_of_joints : contact) * W_.mean_diagonal(i);
+  return regularisation_ * (joint ? shift_of_joints : contact) * W_->mean_diagonal(i);
 }
 
 bool InteriorPointSystem::factorize(const CurvatureBlocks& blocks, bool symmetric) {
@@ -155,15 +185,16 @@ bool InteriorPointSystem::factorize_once() {
 }
 
 void InteriorPointSystem::build_condensed() {
-  auto& matrix = condensed_[symmetric_ ? 0 : 1];
-  if (matrix) return;
+  const int kind = symmetric_ ? 0 : 1;
+  if (condensed_built_[kind]) return;
+  condensed_built_[kind] = true;
   const Timer timer(counters_.analysis_seconds);
   using Symmetry = CondensedMatrix::Symmetry;
   using Kernel = CondensedMatrix::Kernel;
-  matrix = std::make_unique<CondensedMatrix>(
-      W_, symmetric_ ? Symmetry::symmetric : Symmetry::general,
-      path_ == LinearPath::dense ? Kernel::dense : Kernel::sparse);
-  ++(matrix->is_analysed_anew() ? counters_.analyses : counters_.reused);
+  CondensedMatrix& matrix = condensed_[kind];
+  matrix.set(*W_, symmetric_ ? Symmetry::symmetric : Symmetry::general,
+             path_ == LinearPath::dense ? Kernel::dense : Kernel::sparse);
+  ++(matrix.is_analysed_anew() ? counters_.analyses : counters_.reused);
 }
 
 // D_i = (T_i + E_i + δ)⁻¹ = (I + T_i⁻¹(E_i + δ))⁻¹ T_i⁻¹: T⁻¹ is given, because a cone's T has
@@ -171,7 +202,7 @@ void InteriorPointSystem::build_condensed() {
 bool InteriorPointSystem::factorize_condensed() {
   build_condensed();
   const Timer timer(counters_.factorization_seconds);
-  const SetProduct& K = W_.K();
+  const SetProduct& K = W_->K();
   D_.resize(blocks_->inverse.size());
   for (int i = 0; i < K.blocks(); ++i) {
     const int d = K.sets[i].dim;
@@ -188,55 +219,56 @@ bool InteriorPointSystem::factorize_condensed() {
     D = SmallMatrix(system.partialPivLu().solve(inverse));
     if (symmetric_) D = SmallMatrix(0.5 * (D + D.transpose()));
   }
-  return condensed_[symmetric_ ? 0 : 1]->factorize(D_);
+  return condensed_[symmetric_ ? 0 : 1].factorize(D_);
 }
 
 void InteriorPointSystem::build_pattern() {
-  auto& form = sparse_[symmetric_ ? 0 : 1];
-  if (form) return;
-  form = std::make_unique<SparseForm>();
-  std::vector<Eigen::Triplet<double>> triplets;
-  const auto add = [&](int row, int column, double value) {
-    if (!symmetric_ || row >= column) triplets.emplace_back(row, column, value);
-  };
+  SparseForm& form = sparse_[symmetric_ ? 0 : 1];
+  if (form.built) return;
+  form.built = true;
+  builder_.start(n_ + m_, n_ + m_);
   if (n_ > 0) {
-    const SparseMatrix H = sparse_mass(W_.problem());
-    const SparseMatrix J = to_sparse(W_.jacobian());
-    for (int c = 0; c < n_; ++c) {
-      for (SparseMatrix::InnerIterator it(H, c); it; ++it)
-        add(static_cast<int>(it.row()), c, it.value());
-      for (SparseMatrix::InnerIterator it(J, c); it; ++it) {
-        add(n_ + static_cast<int>(it.row()), c, it.value());
-        add(c, n_ + static_cast<int>(it.row()), it.value());
-      }
+    std::visit([this](const auto& H) { builder_.add(H); }, W_->problem().H);
+    builder_.add(W_->jacobian(), n_, 0);
+  }
+  builder_.finish(mass_and_rows_);
+  builder_.start(n_ + m_, n_ + m_);
+  const auto add = [&](int row, int column, double value) {
+    if (!symmetric_ || row >= column) builder_.add(row, column, value);
+  };
+  for (int c = 0; c < n_; ++c) {
+    for (SparseMatrix::InnerIterator it(mass_and_rows_, c); it; ++it) {
+      const int row = static_cast<int>(it.row());
+      add(row, c, it.value());
+      if (row >= n_) add(c, row, it.value());
     }
   }
   const double sign = n_ > 0 ? -1 : 1;
-  const SparseMatrix& E = W_.compliance();
+  const SparseMatrix& E = W_->compliance();
   for (int c = 0; c < E.outerSize(); ++c) {
     for (SparseMatrix::InnerIterator it(E, c); it; ++it)
       add(n_ + static_cast<int>(it.row()), n_ + c, sign * it.value());
   }
-  const SetProduct& K = W_.K();
+  const SetProduct& K = W_->K();
   for (int i = 0; i < K.blocks(); ++i) {
     for (int c = K.start[i]; c < K.start[i + 1]; ++c) {
       for (int r = K.start[i]; r < K.start[i + 1]; ++r) add(n_ + r, n_ + c, 0.0);
     }
   }
-  SparseMatrix& A = form->matrix;
-  A.resize(n_ + m_, n_ + m_);
-  A.setFromTriplets(triplets.begin(), triplets.end());
-  form->base.assign(A.valuePtr(), A.valuePtr() + A.nonZeros());
+  SparseMatrix& A = form.matrix;
+  builder_.finish(A);
+  form.base.assign(A.valuePtr(), A.valuePtr() + A.nonZeros());
+  form.position.clear();
   for (int i = 0; i < K.blocks(); ++i) {
     for (int c = K.start[i]; c < K.start[i + 1]; ++c) {
       for (int r = K.start[i]; r < K.start[i + 1]; ++r) {
         if (symmetric_ && r < c) {
-          form->position.push_back(-1);
+          form.position.push_back(-1);
           continue;
         }
         const int* begin = A.innerIndexPtr() + A.outerIndexPtr()[n_ + c];
         const int* end = A.innerIndexPtr() + A.outerIndexPtr()[n_ + c + 1];
-        form->position.push_back(
+        form.position.push_back(
             static_cast<int>(std::lower_bound(begin, end, n_ + r) - A.innerIndexPtr()));
       }
     }
@@ -245,43 +277,42 @@ void InteriorPointSystem::build_pattern() {
 
 // Orders the pattern, the first time that a path needs it; the matrix is filled.
 void InteriorPointSystem::build_kernel() {
-  SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
+  SparseForm& form = sparse_[symmetric_ ? 0 : 1];
   const bool pivoting = path_ == LinearPath::pivoting;
-  if (pivoting ? form.pivoting || form.full_pivoting : form.analysed) return;
+  if (pivoting ? form.pivoting || form.pivots_in_full : form.analysed) return;
   const Timer timer(counters_.analysis_seconds);
   bool anew = true;
   const auto lend = [&](auto& factor) {
-    factor.emplace(W_.symbolic_store(), form.matrix);
+    factor.emplace(W_->symbolic_store(), form.matrix);
     anew = factor->is_new();
   };
   if (pivoting && is_small()) {
-    form.full_pivoting = std::make_unique<FullPivotFactor>();
-    scale_ = Vector::Ones(n_ + m_);
+    form.pivots_in_full = true;
+    scale_.setOnes(n_ + m_);
     if (n_ > 0) scale_ << weight1_, weight2_;
   } else if (pivoting) {
     using Symmetry = PivotingFactor::Symmetry;
     form.pivoting =
         std::make_unique<PivotingFactor>(symmetric_ ? Symmetry::symmetric : Symmetry::general);
     form.pivoting->analyze(form.matrix);
-  } else if (path_ == LinearPath::dense) {
-    dense_[symmetric_ ? 0 : 1] = std::make_unique<DenseFactor>(
-        symmetric_ ? DenseFactor::Kind::cholesky : DenseFactor::Kind::lu);
-  } else if (!symmetric_) {
-    lend(lu_);
-  } else if (n_ > 0) {
-    lend(ldlt_);
-  } else {
-    lend(cholesky_);
+  } else if (path_ != LinearPath::dense) {
+    if (!symmetric_) {
+      lend(lu_);
+    } else if (n_ > 0) {
+      lend(ldlt_);
+    } else {
+      lend(cholesky_);
+    }
   }
   form.analysed = form.analysed || !pivoting;
   ++(anew ? counters_.analyses : counters_.reused);
 }
 
 void InteriorPointSystem::fill_sparse() {
-  SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
+  SparseForm& form = sparse_[symmetric_ ? 0 : 1];
   double* values = form.matrix.valuePtr();
   std::copy(form.base.begin(), form.base.end(), values);
-  const SetProduct& K = W_.K();
+  const SetProduct& K = W_->K();
   const double sign = n_ > 0 ? -1 : 1;
   for (int i = 0; i < K.blocks(); ++i) {
     const int d = K.sets[i].dim;
@@ -295,13 +326,13 @@ void InteriorPointSystem::fill_sparse() {
 }
 
 bool InteriorPointSystem::factorize_pivoting(SparseForm& form) {
-  if (form.full_pivoting) {
+  if (form.pivots_in_full) {
     using Storage = FullPivotFactor::Storage;
-    if (!form.full_pivoting->factorize(form.matrix, symmetric_ ? Storage::lower : Storage::all,
-                                       scale_)) {
+    if (!form.full_pivoting.factorize(form.matrix, symmetric_ ? Storage::lower : Storage::all,
+                                      scale_)) {
       return false;
     }
-    counters_.null_pivots = std::max(counters_.null_pivots, form.full_pivoting->null_pivots());
+    counters_.null_pivots = std::max(counters_.null_pivots, form.full_pivoting.null_pivots());
     return true;
   }
   using NullPivots = PivotingFactor::NullPivots;
@@ -320,9 +351,9 @@ bool InteriorPointSystem::factorize_sparse() {
   fill_sparse();
   build_kernel();
   const Timer timer(counters_.factorization_seconds);
-  SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
+  SparseForm& form = sparse_[symmetric_ ? 0 : 1];
   if (path_ == LinearPath::pivoting) return factorize_pivoting(form);
-  if (path_ == LinearPath::dense) return dense_[symmetric_ ? 0 : 1]->factorize(form.matrix);
+  if (path_ == LinearPath::dense) return dense_[symmetric_ ? 0 : 1].factorize(form.matrix);
   if (!symmetric_) {
     (*lu_)->factorize(form.matrix);
     return (*lu_)->info() == Eigen::Success;
@@ -337,9 +368,9 @@ bool InteriorPointSystem::factorize_sparse() {
 
 // full_ → solved_
 bool InteriorPointSystem::solve_sparse() {
-  SparseForm& form = *sparse_[symmetric_ ? 0 : 1];
-  if (path_ == LinearPath::pivoting && form.full_pivoting) {
-    form.full_pivoting->solve(full_, solved_);
+  SparseForm& form = sparse_[symmetric_ ? 0 : 1];
+  if (path_ == LinearPath::pivoting && form.pivots_in_full) {
+    form.full_pivoting.solve(full_, solved_);
     return true;
   }
   if (path_ == LinearPath::pivoting) {
@@ -348,9 +379,9 @@ bool InteriorPointSystem::solve_sparse() {
     return solved;
   }
   if (path_ == LinearPath::dense) {
-    dense_[symmetric_ ? 0 : 1]->solve(full_, solved_);
+    dense_[symmetric_ ? 0 : 1].solve(full_, solved_);
   } else if (!symmetric_) {
-    solved_ = (*lu_)->solve(full_);
+    (*lu_)->solve(full_, solved_);
   } else if (n_ == 0) {
     (*cholesky_)->solve(full_, solved_);
   } else {
@@ -363,7 +394,7 @@ void InteriorPointSystem::substitute(const Vector& r1, const Vector& r2, Vector&
                                      Vector& dlambda) {
   dlambda.resize(m_);
   if (is_condensed()) {
-    const SetProduct& K = W_.K();
+    const SetProduct& K = W_->K();
     const auto times_D = [&](const Vector& v, Vector& out) {
       for (int i = 0; i < K.blocks(); ++i) {
         const int d = K.sets[i].dim;
@@ -374,9 +405,9 @@ void InteriorPointSystem::substitute(const Vector& r1, const Vector& r2, Vector&
     work2_.resize(m_);
     times_D(r2, work2_);
     work1_ = r1;
-    transpose_multiply_add(W_.jacobian(), work2_, work1_);
-    condensed_[symmetric_ ? 0 : 1]->solve(work1_, dx);
-    multiply(W_.jacobian(), dx, part_);
+    transpose_multiply_add(W_->jacobian(), work2_, work1_);
+    condensed_[symmetric_ ? 0 : 1].solve(work1_, dx);
+    multiply(W_->jacobian(), dx, part_);
     work2_ = r2 - part_;
     times_D(work2_, dlambda);
     return;
@@ -391,26 +422,26 @@ void InteriorPointSystem::substitute(const Vector& r1, const Vector& r2, Vector&
 
 double InteriorPointSystem::residual(const Vector& r1, const Vector& r2, const Vector& dx,
                                      const Vector& dlambda) {
-  const SetProduct& K = W_.K();
+  const SetProduct& K = W_->K();
   const auto size1 = [&](const Vector& v) { return v.cwiseProduct(weight1_).norm(); };
   const auto size2 = [&](const Vector& v) { return v.cwiseProduct(weight2_).norm(); };
   double worst = 0;
   rho2_ = r2;
   double scale2 = size2(r2);
   if (n_ > 0) {
-    multiply_mass(W_.problem(), dx, rho1_);
+    multiply_mass(W_->problem(), dx, rho1_);
     double scale1 = size1(r1) + size1(rho1_);
     rho1_ = r1 - rho1_;
-    transpose_multiply_add(W_.jacobian(), dlambda, rho1_);
+    transpose_multiply_add(W_->jacobian(), dlambda, rho1_);
     worst = scale1 > 0 ? size1(rho1_) / scale1 : 0;
-    multiply(W_.jacobian(), dx, part_);
+    multiply(W_->jacobian(), dx, part_);
     scale2 += size2(part_);
     rho2_ -= part_;
   } else {
     rho1_.resize(0);
   }
   part_.setZero(m_);
-  if (W_.compliance().nonZeros() > 0) part_.noalias() += W_.compliance() * dlambda;
+  if (W_->compliance().nonZeros() > 0) part_.noalias() += W_->compliance() * dlambda;
   for (int i = 0; i < K.blocks(); ++i) {
     const int d = K.sets[i].dim;
     const Eigen::Map<const Matrix> left(blocks_->left.data() + blocks_->start[i], d, d);

@@ -38,9 +38,11 @@ namespace urto {
 /// after block. On joints all are zero. The entries of a cone's T hide its smallest eigenvalue, μ
 /// against μ⁻¹, in rounding; the factors have only the roots of these, so products go through them.
 struct CurvatureBlocks {
-  explicit CurvatureBlocks(const SetProduct& K);
-  std::vector<int> start;
-  std::vector<double> T, inverse, left, right;
+  CurvatureBlocks() = default;
+  explicit CurvatureBlocks(const SetProduct& K) { set(K); }
+  void set(const SetProduct& K);  ///< zeros, in the storage that is there
+  std::vector<int> start = {};
+  std::vector<double> T = {}, inverse = {}, left = {}, right = {};
 };
 
 class InteriorPointSystem {
@@ -49,7 +51,14 @@ class InteriorPointSystem {
 
   /// `wanted` is kept to, where the problem allows it (large ones with pivoting need MUMPS); else
   /// the path is chosen and changed as need be.
-  explicit InteriorPointSystem(Delassus& W, std::optional<LinearPath> wanted = {});
+  explicit InteriorPointSystem(Delassus& W, std::optional<LinearPath> wanted = {}) {
+    set(W, wanted);
+  }
+  InteriorPointSystem() = default;
+  /// The same in the storage that is there. W is used until `release`.
+  void set(Delassus& W, std::optional<LinearPath> wanted = {});
+  /// Gives factors back to W's store, and MUMPS its memory: after that only `set` may be called.
+  void release();
 
   /// False if no path led to a factor.
   bool factorize(const CurvatureBlocks& blocks, bool symmetric);
@@ -68,13 +77,15 @@ class InteriorPointSystem {
   // The augmented or local matrix and its factors: lower triangle for the symmetric factors, all of
   // it for LU.
   struct SparseForm {
+    bool built = false;
     SparseMatrix matrix;
-    std::vector<double> base;   ///< values without T
-    std::vector<int> position;  ///< of every entry of every block of T; −1 above the diagonal of a
-                                ///< lower triangle
+    std::vector<double> base = {};   ///< values without T
+    std::vector<int> position = {};  ///< of every entry of every block of T; −1 above the diagonal
+                                     ///< of a lower triangle
     bool analysed = false;  ///< by the kernel without pivoting
     std::unique_ptr<PivotingFactor> pivoting = {};
-    std::unique_ptr<FullPivotFactor> full_pivoting = {};
+    bool pivots_in_full = false;
+    FullPivotFactor full_pivoting = {};
   };
 
   LinearPath first_path(std::optional<LinearPath> wanted) const;
@@ -85,6 +96,7 @@ class InteriorPointSystem {
     return n_ > 0 && (path_ == LinearPath::dense || path_ == LinearPath::condensed);
   }
   bool factorize_once();
+  void read_compliance();
   void build_condensed();
   bool factorize_condensed();
   void build_pattern();
@@ -97,21 +109,27 @@ class InteriorPointSystem {
   double residual(const Vector& r1, const Vector& r2, const Vector& dx, const Vector& dlambda);
   double shift(int block) const;
 
-  Delassus& W_;
-  int n_, m_;
+  Delassus* W_ = nullptr;
+  int n_ = 0, m_ = 0;
   bool block_compliance_ = true;
-  bool forced_;
+  bool forced_ = false;
   LinearPath path_ = LinearPath::dense;
   bool symmetric_ = true;
-  double regularisation_;
-  double pivot_threshold_;  ///< kept for the rest of the solve, as the path is
+  double regularisation_ = 1;
+  double pivot_threshold_ = 0;  ///< kept for the rest of the solve, as the path is
   int refinements_ = 0;
   LinearCounters counters_ = {};
   const CurvatureBlocks* blocks_ = nullptr;
-  std::vector<double> compliance_, D_;
-  std::unique_ptr<CondensedMatrix> condensed_[2];  ///< symmetric, general
-  std::unique_ptr<SparseForm> sparse_[2];
-  std::unique_ptr<DenseFactor> dense_[2];  ///< of the local matrix
+  std::vector<double> compliance_ = {}, D_ = {};
+  std::vector<int> block_of_ = {}, start_ = {};
+  SparseBuilder builder_;
+  SparseMatrix mass_and_rows_;
+  // Symmetric, general.
+  CondensedMatrix condensed_[2];
+  bool condensed_built_[2] = {false, false};
+  SparseForm sparse_[2];
+  DenseFactor dense_[2] = {DenseFactor(DenseFactor::Kind::cholesky),
+                           DenseFactor(DenseFactor::Kind::lu)};  ///< of the local matrix
   // Of the sparse forms: local, augmented, and either if T is not symmetric.
   std::optional<LentFactor<SpdFactor>> cholesky_;
   std::optional<LentFactor<SparseLdlt>> ldlt_;

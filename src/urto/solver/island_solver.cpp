@@ -54,7 +54,6 @@ void IslandSolver::begin(const StepProblem& p, const SolveOptions& options, Vect
   }
   if (!lambda.allFinite()) lambda.setZero();
   resize(x, p.dofs());
-  start_lambda_ = lambda;
   p_ = &p;
   options_ = island_options_ = &options;
   x_ = &x;
@@ -66,6 +65,7 @@ const Certificate* IslandSolver::solve(const StepProblem& p, const SolveOptions&
   begin(p, options, x, lambda, report);
   const bool apart = options.islands.value_or(automatic_);
   if ((!automatic_ && !apart) || !islands_.find(p, apart)) return solve_whole(report);
+  start_lambda_ = lambda;
   list_islands(report);
   report.timings.setup = seconds_since(start_);
   solve_linear();
@@ -79,44 +79,49 @@ const Certificate* IslandSolver::solve(const StepProblem& p, const SolveOptions&
 
 // The problem as it is: a named solver, or a form that has no islands here.
 const Certificate* IslandSolver::solve_whole(StepSolveReport& report) {
+  ProblemSize size{.dofs = p_->dofs()};
+  for (const ConvexSet& set : p_->K.sets) size.add(set);
   Worker& w = worker(0);
-  Delassus& W = w.workspace.W;
-  Handed all;
+  Desk& desk = w.desk(size);
+  Delassus& W = desk.workspace.W;
   history_.clear();
   report.islands = p_->rows() > 0 ? 1 : 0;
   report.largest_island = p_->rows();
-  if (!W.set(*p_, &w.workspace.store)) {
+  if (!W.set(*p_, &w.store)) {
     report.status = Status::failed;
     report.message = W.failure();
     x_->setZero();
     return nullptr;
   }
   report.timings.setup = seconds_since(start_);
-  project(p_->K, start_lambda_, start_lambda_);
+  desk.start = *lambda_;
+  project(p_->K, desk.start, desk.start);
   SweepResult swept;
+  const Solution* solution = &desk.solution;
   if (!automatic_) {
-    w.workspace.run(solver_.info.name, W, *options_, start_lambda_, start_, w.solution);
+    desk.workspace.run(solver_.info.name, W, *options_, desk.start, start_, desk.solution);
   } else {
-    Escalation escalation(w.workspace, W, *options_, start_lambda_, start_);
+    desk.escalation.begin(desk.workspace, W, *options_, desk.start, start_);
     const bool convex = options_->friction == Friction::convex || !p_->K.has_friction();
     if (!p_->K.is_linear() && !(convex && options_->settle)) {
-      *lambda_ = start_lambda_;
+      *lambda_ = desk.start;
       if (options_->record_history) swept.history = &history_;
-      w.sweeps.sweeps().rows().set(W, w.swept, *lambda_);
+      w.sweeps.sweeps().rows().set(W, desk.swept, *lambda_);
       w.sweeps.run(nullptr, *options_, start_, swept);
-      escalation.add_swept(*lambda_, swept);
+      desk.escalation.add_swept(*lambda_, swept);
     }
-    w.solution = escalation.run();
+    solution = &desk.escalation.run();
   }
-  *x_ = w.solution.x;
-  *lambda_ = w.solution.lambda;
+  W.release();
+  *x_ = solution->x;
+  *lambda_ = solution->lambda;
   report.sweeps = swept.sweeps;
-  record(w.solution, swept.sweeps, all);
-  add(all, true, report);
+  record(*solution, swept.sweeps, whole_);
+  add(whole_, true, report);
   if (swept.status == Status::converged) report.handed_on = 0;
-  report.timings.certify = w.solution.timings.certify;
+  report.timings.certify = solution->timings.certify;
   report.timings.solve = seconds_since(start_) - report.timings.setup - report.timings.certify;
-  return &w.solution.certificate;
+  return &solution->certificate;
 }
 
 void IslandSolver::list_islands(StepSolveReport& report) {

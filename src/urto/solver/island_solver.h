@@ -31,18 +31,29 @@ class IslandSolver {
   /// else null.
   const Certificate* solve(const StepProblem& p, const SolveOptions& options, Vector& x,
                            Vector& lambda, StepSolveReport& report);
-  Certifier& certifier() { return worker(0).workspace.certifier; }
+  Certifier& certifier() { return certifier_; }
 
  private:
+  /// What another method needs for islands of one size.
+  struct Desk {
+    explicit Desk(SymbolicStore& store) : workspace(store) {}
+    Workspace workspace;
+    Escalation escalation;
+    IslandProblem island;
+    Vector start, swept;
+    Solution solution;
+  };
   /// What one thread needs.
   struct Worker {
     IslandSweeps sweeps;
     CoupledRows coupled;
-    SaddleLdlt single;  ///< of bodies that nothing touches
-    Workspace workspace;
-    IslandProblem island;
-    Vector start, swept;
-    Solution solution;
+    SaddleLdlt single;    ///< of bodies that nothing touches
+    SymbolicStore store;  ///< before `desks`, which borrow from it
+    KeptBySize<Desk> desks;
+
+    Desk& desk(const ProblemSize& size) {
+      return desks.of(size, [this] { return std::make_unique<Desk>(store); });
+    }
   };
   /// An island after its sweeps.
   struct Swept {
@@ -82,6 +93,8 @@ class IslandSolver {
   void share_out(int threads);
   void hand_on_islands();
   void summarise(StepSolveReport& report);
+  ProblemSize size_of(const Island& island) const;
+  void solve_alone(Desk& desk, Handed& handed);
   static void record(const Solution& solution, int sweeps, Handed& handed);
   static void add(Handed& handed, bool largest, StepSolveReport& report);
 
@@ -90,6 +103,7 @@ class IslandSolver {
   ThreadPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_ = {};
   std::mutex progress_mutex_;
+  Certifier certifier_;
 
   // Of the problem being solved.
   const StepProblem* p_ = nullptr;
@@ -111,6 +125,7 @@ class IslandSolver {
   std::vector<Swept> swept_ = {};    ///< per island of `work_`
   std::vector<Handed> handed_ = {};  ///< the first `handed_count_`
   int handed_count_ = 0;
+  Handed whole_ = {};  ///< where the problem is one island
   std::vector<int> order_ = {};
   std::vector<long> load_ = {};  ///< rows per thread
   std::atomic<int> next_ = 0;

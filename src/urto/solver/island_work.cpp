@@ -128,43 +128,58 @@ void IslandSolver::sweep_coupled(Worker& w, const Island& island, Swept& swept) 
   swept.tried = true;
 }
 
-// The island as a problem of its own, by the named solver or, from where the sweeps have left it,
-// by what follows them.
+ProblemSize IslandSolver::size_of(const Island& island) const {
+  ProblemSize size;
+  const auto& H = std::get<BlockMatrix>(p_->H);
+  for (const int k : islands_.nodes(island)) size.dofs += H.size(k);
+  for (const int i : islands_.blocks(island)) size.add(p_->K.sets[i]);
+  return size;
+}
+
 void IslandSolver::hand_on(Worker& w, Handed& handed) {
   const Island& island = islands_.list()[handed.island];
-  w.island.extract(*p_, islands_, island);
-  const StepProblem& p = w.island.problem();
-  Delassus& W = w.workspace.W;
-  if (!W.set(p, &w.workspace.store)) {
-    w.solution = {};
-    w.solution.message = fmt::format("in the island of block {} of H: {}",
-                                     islands_.nodes(island).front(), W.failure());
-    record(w.solution, 0, handed);
+  Desk& desk = w.desk(size_of(island));
+  desk.island.extract(*p_, islands_, island);
+  Delassus& W = desk.workspace.W;
+  if (!W.set(desk.island.problem(), &w.store)) {
+    desk.solution = {};
+    desk.solution.message = fmt::format("in the island of block {} of H: {}",
+                                        islands_.nodes(island).front(), W.failure());
+    record(desk.solution, 0, handed);
     return;
   }
-  w.island.gather_rows(start_lambda_, w.start);
-  project(p.K, w.start, w.start);
-  int sweeps = 0;
-  if (!automatic_ && !island.linear) {
-    w.workspace.run(solver_.info.name, W, *island_options_, w.start, start_, w.solution);
-  } else {
-    Escalation escalation(w.workspace, W, *island_options_, w.start, start_);
-    if (handed.swept >= 0 && swept_[handed.swept].tried) {
-      const SweepResult& result = swept_[handed.swept].result;
-      sweeps = result.sweeps;
-      w.island.gather_rows(*lambda_, w.swept);
-      escalation.add_swept(w.swept, result);
-    }
-    w.solution = escalation.run();
-  }
-  w.island.scatter_dofs(w.solution.x, *x_);
-  w.island.scatter_rows(w.solution.lambda, *lambda_);
-  record(w.solution, sweeps, handed);
+  solve_alone(desk, handed);
+  W.release();
   if (island.linear && handed.status != Status::converged) {
     handed.status = Status::infeasible;
     handed.message =
         "the joints contradict each other, or nearly so: no velocity satisfies them all";
   }
+}
+
+// The island as a problem of its own, by the named solver or, from where the sweeps have left it,
+// by what follows them.
+void IslandSolver::solve_alone(Desk& desk, Handed& handed) {
+  Delassus& W = desk.workspace.W;
+  desk.island.gather_rows(start_lambda_, desk.start);
+  project(W.K(), desk.start, desk.start);
+  int sweeps = 0;
+  const Solution* solution = &desk.solution;
+  if (!automatic_ && !islands_.list()[handed.island].linear) {
+    desk.workspace.run(solver_.info.name, W, *island_options_, desk.start, start_, desk.solution);
+  } else {
+    desk.escalation.begin(desk.workspace, W, *island_options_, desk.start, start_);
+    if (handed.swept >= 0 && swept_[handed.swept].tried) {
+      const SweepResult& result = swept_[handed.swept].result;
+      sweeps = result.sweeps;
+      desk.island.gather_rows(*lambda_, desk.swept);
+      desk.escalation.add_swept(desk.swept, result);
+    }
+    solution = &desk.escalation.run();
+  }
+  desk.island.scatter_dofs(solution->x, *x_);
+  desk.island.scatter_rows(solution->lambda, *lambda_);
+  record(*solution, sweeps, handed);
 }
 
 // Shares of about the same number of rows, the largest islands first, fixed before the work begins:

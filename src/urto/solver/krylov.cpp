@@ -14,26 +14,28 @@
 namespace urto {
 namespace {
 
+constexpr const char* exhausted = "the Krylov space is exhausted: the rows contradict each other";
+
 // z = P⁻¹ r with P = blockdiag(H) (its diagonal where H is sparse) and the blocks W_ii.
 class Preconditioner {
  public:
-  explicit Preconditioner(const Delassus& W) : W_(W) {
-    const StepProblem& p = W.problem();
-    if (!W.has_mass()) return;
-    if (W.inverse_mass().blocks() == 0) inverse_diagonal_ = mass_diagonal(p).cwiseInverse();
+  void set(const Delassus& W) {
+    W_ = &W;
+    if (W.has_mass() && W.inverse_mass().blocks() == 0)
+      inverse_diagonal_ = W.mass_diagonal().cwiseInverse();
   }
 
   void apply_rows(const double* r, double* z) const {
-    const SetProduct& K = W_.K();
+    const SetProduct& K = W_->K();
     for (int i = 0; i < K.blocks(); ++i) {
-      descend(W_.row_blocks(), K.sets[i], i, -1.0, zeros_.data(), r + K.start[i], z + K.start[i]);
+      descend(W_->row_blocks(), K.sets[i], i, -1.0, zeros_.data(), r + K.start[i], z + K.start[i]);
     }
   }
 
   void apply(const Vector& r, Vector& z) const {
-    const int n = W_.has_mass() ? W_.problem().dofs() : 0;
+    const int n = W_->has_mass() ? W_->problem().dofs() : 0;
     z.resize(r.size());
-    const BlockMatrix& mass = W_.inverse_mass();
+    const BlockMatrix& mass = W_->inverse_mass();
     if (mass.blocks() > 0) {
       for (int k = 0; k < mass.blocks(); ++k) {
         z.segment(mass.start[k], mass.size(k)).noalias() =
@@ -46,36 +48,44 @@ class Preconditioner {
   }
 
  private:
-  const Delassus& W_;
+  const Delassus* W_ = nullptr;
   Vector inverse_diagonal_;
   std::array<double, max_block> zeros_{};
 };
 
-}  // namespace
+class Minres final : public Method {
+ public:
+  void solve(Run& run) override;
 
-void minres(Run& run) {
-  SaddleSystem A(run.W);
-  const Preconditioner P(run.W);
-  const Vector rhs = A.right_hand_side();
-  Vector y = Vector::Zero(A.size());
-  y.tail(run.W.rows()) = -run.lambda;
-  if (A.dofs() > 0) {
-    Vector x;
-    run.W.recover(run.lambda, x);
-    y.head(A.dofs()) = x;
+ private:
+  void begin(Run& run);
+  bool iterate(Run& run);
+
+  SaddleSystem A_;
+  Preconditioner P_;
+  Vector rhs_, x_, y_, v_old_, v_, v_new_, z_, z_new_, w_old_, w_, w_new_;
+};
+
+void Minres::begin(Run& run) {
+  A_.set(run.W);
+  P_.set(run.W);
+  A_.right_hand_side(rhs_);
+  y_.setZero(A_.size());
+  y_.tail(run.W.rows()) = -run.lambda;
+  if (A_.dofs() > 0) {
+    run.W.recover(run.lambda, x_);
+    y_.head(A_.dofs()) = x_;
   }
-  Vector v_old = Vector::Zero(A.size());
-  Vector v(A.size());
-  Vector v_new(A.size());
-  Vector z(A.size());
-  Vector z_new(A.size());
-  Vector w_old = Vector::Zero(A.size());
-  Vector w = Vector::Zero(A.size());
-  Vector w_new(A.size());
-  A.apply(y, v);
-  v = rhs - v;
-  P.apply(v, z);
-  double beta = std::sqrt(std::max(0.0, v.dot(z)));
+  for (Vector* v : {&v_new_, &z_, &z_new_, &w_new_}) v->resize(A_.size());
+  for (Vector* v : {&v_old_, &w_old_, &w_}) v->setZero(A_.size());
+  A_.apply(y_, v_);
+  v_ = rhs_ - v_;
+  P_.apply(v_, z_);
+}
+
+// False if the Krylov space is exhausted.
+bool Minres::iterate(Run& run) {
+  double beta = std::sqrt(std::max(0.0, v_.dot(z_)));
   double beta_old = 1;
   double c_old = 1;
   double c = 1;
@@ -83,15 +93,15 @@ void minres(Run& run) {
   double s = 0;
   double eta = beta;
   for (int iteration = 0;; ++iteration) {
-    if (run.monitor.is_due(iteration) && A.observe(iteration, y, run)) return;
+    if (run.monitor.is_due(iteration) && A_.observe(iteration, y_, run)) return true;
     if (!(beta > 0)) break;
     // Lanczos in the inner product of P⁻¹ (Elman, Silvester, Wathen, algorithm 4.1).
-    z /= beta;
-    A.apply(z, v_new);
-    const double delta = v_new.dot(z);
-    v_new -= (delta / beta) * v + (beta / beta_old) * v_old;
-    P.apply(v_new, z_new);
-    const double beta_new = std::sqrt(std::max(0.0, v_new.dot(z_new)));
+    z_ /= beta;
+    A_.apply(z_, v_new_);
+    const double delta = v_new_.dot(z_);
+    v_new_ -= (delta / beta) * v_ + (beta / beta_old) * v_old_;
+    P_.apply(v_new_, z_new_);
+    const double beta_new = std::sqrt(std::max(0.0, v_new_.dot(z_new_)));
     const double a0 = c * delta - c_old * s * beta;
     const double a1 = std::sqrt(a0 * a0 + beta_new * beta_new);
     const double a2 = s * delta + c_old * c * beta;
@@ -101,56 +111,84 @@ void minres(Run& run) {
     s_old = s;
     c = a0 / a1;
     s = beta_new / a1;
-    w_new = (z - a3 * w_old - a2 * w) / a1;
-    y += c * eta * w_new;
+    w_new_ = (z_ - a3 * w_old_ - a2 * w_) / a1;
+    y_ += c * eta * w_new_;
     eta *= -s;
-    v_old.swap(v);
-    v.swap(v_new);
-    z.swap(z_new);
-    w_old.swap(w);
-    w.swap(w_new);
+    v_old_.swap(v_);
+    v_.swap(v_new_);
+    z_.swap(z_new_);
+    w_old_.swap(w_);
+    w_.swap(w_new_);
     beta_old = beta;
     beta = beta_new;
   }
-  if (!A.observe(run.iterations + 1, y, run)) {
-    run.monitor.set_status(Status::stalled);
-    run.message = "the Krylov space is exhausted: the rows contradict each other";
-  }
+  return A_.observe(run.iterations + 1, y_, run);
 }
 
-void conjugate_gradient(Run& run) {
+void Minres::solve(Run& run) {
+  begin(run);
+  if (iterate(run)) return;
+  run.monitor.set_status(Status::stalled);
+  run.message = exhausted;
+}
+
+class ConjugateGradient final : public Method {
+ public:
+  void solve(Run& run) override;
+
+ private:
+  bool iterate(Run& run);
+
+  Preconditioner P_;
+  Vector u_, z_, p_, Wp_;
+};
+
+// False if the Krylov space is exhausted.
+bool ConjugateGradient::iterate(Run& run) {
   Delassus& W = run.W;
-  const Preconditioner P(W);
-  Vector u(W.rows());
-  Vector z(W.rows());
-  Vector p(W.rows());
-  Vector Wp(W.rows());
-  W.apply(run.lambda, u);
-  u += W.q();  // the residual is −u
-  P.apply_rows(u.data(), z.data());
-  p = -z;
-  double rz = u.dot(z);
+  W.apply(run.lambda, u_);
+  u_ += W.q();  // the residual is −u
+  P_.apply_rows(u_.data(), z_.data());
+  p_ = -z_;
+  double rz = u_.dot(z_);
   for (int iteration = 0;; ++iteration) {
     run.iterations = iteration;
-    if (run.monitor.observe(iteration, run.lambda, u)) return;
-    W.apply(p, Wp);
-    const double curvature = p.dot(Wp);
+    if (run.monitor.observe(iteration, run.lambda, u_)) return true;
+    W.apply(p_, Wp_);
+    const double curvature = p_.dot(Wp_);
     if (!(curvature > 0) || !(rz > 0)) break;
     const double alpha = rz / curvature;
-    run.lambda += alpha * p;
+    run.lambda += alpha * p_;
     if (iteration % 50 == 49) {
-      W.apply(run.lambda, u);
-      u += W.q();
+      W.apply(run.lambda, u_);
+      u_ += W.q();
     } else {
-      u += alpha * Wp;
+      u_ += alpha * Wp_;
     }
-    P.apply_rows(u.data(), z.data());
-    const double rz_new = u.dot(z);
-    p = -z + (rz_new / rz) * p;
+    P_.apply_rows(u_.data(), z_.data());
+    const double rz_new = u_.dot(z_);
+    p_ = -z_ + (rz_new / rz) * p_;
     rz = rz_new;
   }
+  return false;
+}
+
+void ConjugateGradient::solve(Run& run) {
+  P_.set(run.W);
+  for (Vector* v : {&u_, &z_, &p_, &Wp_}) v->resize(run.W.rows());
+  if (iterate(run)) return;
   run.monitor.set_status(Status::stalled);
-  run.message = "the Krylov space is exhausted: the rows contradict each other";
+  run.message = exhausted;
+}
+
+}  // namespace
+
+std::unique_ptr<Method> make_minres() {
+  return std::make_unique<Minres>();
+}
+
+std::unique_ptr<Method> make_cg() {
+  return std::make_unique<ConjugateGradient>();
 }
 
 }  // namespace urto

@@ -9,67 +9,94 @@
 #include "urto/solver/method.h"
 
 namespace urto {
+namespace {
 
-void solve_with_lagged_terms(Run& run, ConvexMethod method) {
-  Delassus& W = run.W;
-  const bool exact = run.options.friction == Friction::exact && W.K().has_friction();
-  if (!exact && W.is_symmetric()) {
-    ConvexTask task{W, W.q(), run.options, run.monitor, run.lambda};
-    method(task);
+class LaggedTerms final : public Method {
+ public:
+  explicit LaggedTerms(std::unique_ptr<ConvexMethod> method) : method_(std::move(method)) {}
+
+  void solve(Run& run) override {
+    exact_ = run.options.friction == Friction::exact && run.W.K().has_friction();
+    if (exact_ || !run.W.is_symmetric()) {
+      begin(run);
+      iterate(run);
+      return;
+    }
+    ConvexTask task{run.W, run.W.q(), run.options, run.monitor, run.lambda};
+    method_->solve(task);
     run.iterations = task.iterations;
     run.factorizations = task.factorizations;
-    return;
   }
 
-  SolveOptions inner_options = run.options;
-  inner_options.record_history = false;
-  // Inside, progress is only a way to stop: its residual is that of another problem.
-  if (run.options.on_progress) {
-    inner_options.on_progress = [&](int iteration, double) {
-      return run.options.on_progress(iteration, run.monitor.last_residual());
-    };
+ private:
+  void begin(Run& run) {
+    options_ = run.options;
+    options_.record_history = false;
+    // Inside, progress is only a way to stop: its residual is that of another problem.
+    if (run.options.on_progress) {
+      options_.on_progress = [&run](int iteration, double) {
+        return run.options.on_progress(iteration, run.monitor.last_residual());
+      };
+    }
+    options_.time_limit = run.options.time_limit - run.monitor.seconds();
+    inner_.begin(run.W, options_, Friction::convex, Monitor::Clock::now());
+    u_.resize(run.W.rows());
+    skew_.setZero(run.W.rows());
   }
-  inner_options.time_limit = run.options.time_limit - run.monitor.seconds();
-  Monitor inner(W, inner_options, Friction::convex, Monitor::Clock::now());
-  Vector u(W.rows());
-  Vector skew = Vector::Zero(W.rows());
-  Vector q(W.rows());
-  for (;;) {
-    W.apply(run.lambda, u);
-    u += W.q();
-    if (!W.is_symmetric()) {
-      W.apply_skew(run.lambda, skew);
-      u += skew;
-    }
-    if (run.monitor.observe(run.iterations, run.lambda, u)) return;
-    if (run.monitor.last_residual() > 1e3 * run.monitor.best_residual()) {
-      run.message = "the loop on De Saxcé's term diverges";
-      run.monitor.set_status(Status::stalled);
-      return;
-    }
 
-    q = W.q() + skew;
-    if (exact) {
-      for (int i = 0; i < W.blocks(); ++i) {
-        q[W.K().start[i]] += de_saxce(W.K().sets[i], u.data() + W.K().start[i]);
+  void iterate(Run& run) {
+    Delassus& W = run.W;
+    for (;;) {
+      W.apply(run.lambda, u_);
+      u_ += W.q();
+      if (!W.is_symmetric()) {
+        W.apply_skew(run.lambda, skew_);
+        u_ += skew_;
+      }
+      if (run.monitor.observe(run.iterations, run.lambda, u_)) return;
+      if (run.monitor.last_residual() > 1e3 * run.monitor.best_residual()) {
+        run.message = "the loop on De Saxcé's term diverges";
+        run.monitor.set_status(Status::stalled);
+        return;
+      }
+      if (!solve_frozen(run)) {
+        run.monitor.set_status(Status::failed);
+        run.message = "the convex solver broke down";
+        return;
       }
     }
+  }
+
+  // The convex problem at u_. False if the method breaks down.
+  bool solve_frozen(Run& run) {
+    const SetProduct& K = run.W.K();
+    q_ = run.W.q() + skew_;
+    for (int i = 0; exact_ && i < K.blocks(); ++i)
+      q_[K.start[i]] += de_saxce(K.sets[i], u_.data() + K.start[i]);
     ++run.outer_iterations;
     // The inner solve needs to be only somewhat better than the outer error it can remove.
-    inner.set_tolerance(
+    inner_.set_tolerance(
         std::max(0.5 * run.monitor.tolerance(), 0.05 * run.monitor.last_residual()));
-    inner.forget_best();
-    inner.set_iteration_offset(run.iterations);
-    ConvexTask task{W, q, inner_options, inner, run.lambda};
-    method(task);
+    inner_.forget_best();
+    inner_.set_iteration_offset(run.iterations);
+    ConvexTask task{run.W, q_, options_, inner_, run.lambda};
+    method_->solve(task);
     run.iterations += std::max(1, task.iterations);
     run.factorizations += task.factorizations;
-    if (inner.status() == Status::failed) {
-      run.monitor.set_status(Status::failed);
-      run.message = "the convex solver broke down";
-      return;
-    }
+    return inner_.status() != Status::failed;
   }
+
+  std::unique_ptr<ConvexMethod> method_;
+  bool exact_ = false;
+  SolveOptions options_;
+  Monitor inner_;
+  Vector u_, skew_, q_;
+};
+
+}  // namespace
+
+std::unique_ptr<Method> with_lagged_terms(std::unique_ptr<ConvexMethod> method) {
+  return std::make_unique<LaggedTerms>(std::move(method));
 }
 
 }  // namespace urto

@@ -22,8 +22,9 @@ struct Run {
   Delassus& W;
   const SolveOptions& options;
   Monitor& monitor;
-  Vector& lambda;  ///< in: the start, inside K; out: the result
-  Vector& x;       ///< empty; set by methods that find x themselves; else it is recovered from λ
+  Vector& lambda;      ///< in: the start, inside K; out: the result
+  Vector& x;           ///< for methods that find x themselves
+  bool has_x = false;  ///< said by these; else x is recovered from λ
   int iterations = 0;
   int outer_iterations = 0;
   int factorizations = 0;
@@ -62,12 +63,21 @@ struct ConvexTask {
   int iterations = 0;  ///< added to, bounded by options.max_iterations through the monitor
   int factorizations = 0;
 };
-using ConvexMethod = void (*)(ConvexTask& task);
+/// With what it keeps between solves, as a Method.
+class ConvexMethod {
+ public:
+  ConvexMethod() = default;
+  virtual ~ConvexMethod() = default;
+  ConvexMethod(const ConvexMethod&) = delete;
+  ConvexMethod& operator=(const ConvexMethod&) = delete;
 
-/// Runs a convex method on the convex problem, or, for exact friction or a slightly non-symmetric
-/// W, inside the loop that lags De Saxcé's term and the skew part of W: q ← q + (μ‖u_T‖, 0, 0) +
-/// skew(W) λ (recipe 000 §2.7.3).
-void solve_with_lagged_terms(Run& run, ConvexMethod method);
+  virtual void solve(ConvexTask& task) = 0;
+};
+
+/// The method that runs a convex one on the convex problem, or, for exact friction or a slightly
+/// non-symmetric W, inside the loop that lags De Saxcé's term and the skew part of W: q ← q +
+/// (μ‖u_T‖, 0, 0) + skew(W) λ (recipe 000 §2.7.3).
+std::unique_ptr<Method> with_lagged_terms(std::unique_ptr<ConvexMethod> method);
 
 // The registered methods, one file each.
 std::unique_ptr<Method> make_jacobi();
@@ -77,22 +87,13 @@ std::unique_ptr<Method> make_nsgs_projection();
 std::unique_ptr<Method> make_nsgs_quartic();
 std::unique_ptr<Method> make_nsgs_alart_curnier();
 void coloured_sor(Run& run);
-void spg(Run& run);
-void apgd(Run& run);
-void admm(Run& run);
-void prox_newton(Run& run);
-/// The same, as the last resort of another method: a first shift that suits the start, and an end
-/// where nothing is gained.
-struct ProximalStart {
-  double shift = 0.1;
-  double smallest_shift = 0;  ///< none smaller than this, whatever the tolerance allows
-  int patience =
-      std::numeric_limits<int>::max();  ///< steps in which the residual must fall by a tenth
-};
-void continue_with_proximal_steps(Run& run, const ProximalStart& start);
-void interior_point(Run& run);
-void minres(Run& run);
-void conjugate_gradient(Run& run);
-void direct_ldlt(Run& run);
+std::unique_ptr<Method> make_spg();
+std::unique_ptr<Method> make_apgd();
+std::unique_ptr<Method> make_admm();
+std::unique_ptr<Method> make_prox();
+std::unique_ptr<Method> make_ipm();
+std::unique_ptr<Method> make_minres();
+std::unique_ptr<Method> make_cg();
+std::unique_ptr<Method> make_ldlt();
 
 }  // namespace urto

@@ -10,7 +10,6 @@ namespace {
 
 using RowMajorMap =
     Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
 
 Eigen::Map<const Matrix> left(const Response& r, const SetProduct& K, int i) {
   return {r.left.data() + r.start[i], K.sets[i].dim, r.rank[i]};
@@ -57,7 +56,12 @@ bool is_coulomb(const ConvexSet& set) {
 
 }  // namespace
 
-Response::Response(const SetProduct& K) : z(K.rows()), p(K.rows()), rank(K.blocks(), 0) {
+void Response::set(const SetProduct& K) {
+  z.resize(K.rows());
+  p.resize(K.rows());
+  rank.assign(K.blocks(), 0);
+  symmetric = true;
+  start.clear();
   int total = 0;
   for (const ConvexSet& set : K.sets) {
     start.push_back(total);
@@ -112,126 +116,152 @@ void differentiate_alart_curnier(const SetProduct& K, Response& response) {
   response.symmetric = false;
 }
 
-NewtonSystem::NewtonSystem(Delassus& W, bool symmetric)
-    : W_(W), symmetric_(symmetric), block_of_(W.rows()) {
-  for (int i = 0; i < W.blocks(); ++i) {
+void NewtonSystem::set(Delassus& W, bool symmetric) {
+  release();
+  W_ = &W;
+  symmetric_ = symmetric;
+  block_of_.resize(W.rows());
+  for (int i = 0; i < W.blocks(); ++i)
     std::fill(block_of_.begin() + W.K().start[i], block_of_.begin() + W.K().start[i + 1], i);
-  }
-  if (W.has_mass()) compliance_ = isotropic_compliance(W);
-  if (compliance_) {
-    condensed_ = std::make_unique<CondensedMatrix>(
+  rank_.assign(1, -1);  // no pattern yet
+  is_condensed_ = W.has_mass() && isotropic_compliance(W, compliance_);
+  if (is_condensed_) {
+    condensed_.set(
         W, symmetric ? CondensedMatrix::Symmetry::symmetric : CondensedMatrix::Symmetry::general);
-    D_.assign(condensed_->block_values(), 0.0);
+    D_.assign(condensed_.block_values(), 0.0);
   } else {
     W.matrix();
   }
 }
 
+void NewtonSystem::release() {
+  condensed_.release();
+  cholesky_.reset();
+  lu_.reset();
+}
+
 void NewtonSystem::apply(const Vector& y, Vector& v) {
-  if (condensed_) {
-    W_.apply_without_compliance(y, v);
+  if (is_condensed_) {
+    W_->apply_without_compliance(y, v);
   } else {
-    W_.apply(y, v);
+    W_->apply(y, v);
   }
 }
 
 bool NewtonSystem::factorize(const Response& response, const Vector& A) {
-  if (!condensed_) return factorize_reduced(response, A);
-  const SetProduct& K = W_.K();
+  if (!is_condensed_) return factorize_reduced(response, A);
+  const SetProduct& K = W_->K();
   for (int i = 0; i < K.blocks(); ++i) {
     const int d = K.sets[i].dim;
-    Eigen::Map<Matrix>(D_.data() + condensed_->block_offset(i), d, d) =
+    Eigen::Map<Matrix>(D_.data() + condensed_.block_offset(i), d, d) =
         left(response, K, i).lazyProduct(right(response, K, i).transpose()) / A[i];
   }
-  return condensed_->factorize(D_);
+  return condensed_.factorize(D_);
 }
 
-// Columns j of I + RᵀW L/A, from row block j of the symmetric W; the lower triangle when L = R. Its
-// pattern follows the ranks of the blocks: the symbolic analysis is kept while they stay.
-bool NewtonSystem::factorize_reduced(const Response& response, const Vector& A) {
-  const SetProduct& K = W_.K();
-  const BlockRows& W = W_.matrix();
-  const bool same_pattern = response.rank == rank_;
-  rank_ = response.rank;
-  start_.assign(1, 0);
-  for (const int r : rank_) start_.push_back(start_.back() + r);
-  const int n = start_.back();
-  if (n == 0) return true;
-  std::vector<int> outer(1, 0);
-  std::vector<int> inner;
-  std::vector<double> values;
-  std::vector<std::pair<int, SmallMatrix>> blocks;
+// Columns j of I + RᵀW L/A, from row block j of the symmetric W; the lower triangle when L = R.
+void NewtonSystem::assemble_reduced(const Response& response, const Vector& A) {
+  const SetProduct& K = W_->K();
+  const BlockRows& W = W_->matrix();
+  outer_.assign(1, 0);
+  inner_.clear();
+  values_.clear();
   for (int j = 0; j < K.blocks(); ++j) {
     if (rank_[j] == 0) continue;
     const SmallMatrix Lj = left(response, K, j) / std::sqrt(A[j]);
-    blocks.clear();
+    blocks_.clear();
     for (int e = W.entry_start[j]; e < W.entry_start[j + 1]; ++e) {
       const BlockRows::Entry& entry = W.entries[e];
       const int i = block_of_[entry.column];
       if (rank_[i] == 0 || (symmetric_ && i < j)) continue;
       const RowMajorMap Wji(W.values.data() + entry.offset, K.sets[j].dim, entry.width);
       const SmallMatrix WL = Wji.transpose().lazyProduct(Lj);
-      blocks.emplace_back(i, right(response, K, i).transpose().lazyProduct(WL) / std::sqrt(A[i]));
+      blocks_.emplace_back(i, right(response, K, i).transpose().lazyProduct(WL) / std::sqrt(A[i]));
     }
     for (int c = 0; c < rank_[j]; ++c) {
-      for (const auto& [i, block] : blocks) {
+      for (const auto& [i, block] : blocks_) {
         for (int r = symmetric_ && i == j ? c : 0; r < rank_[i]; ++r) {
-          inner.push_back(start_[i] + r);
-          values.push_back(block(r, c) + (i == j && r == c ? 1.0 : 0.0));
+          inner_.push_back(start_[i] + r);
+          values_.push_back(block(r, c) + (i == j && r == c ? 1.0 : 0.0));
         }
       }
-      outer.push_back(static_cast<int>(inner.size()));
+      outer_.push_back(static_cast<int>(inner_.size()));
     }
   }
-  reduced_ = Eigen::Map<const SparseMatrix>(n, n, static_cast<Eigen::Index>(values.size()),
-                                            outer.data(), inner.data(), values.data());
+}
+
+// The pattern follows the ranks of the blocks: the symbolic analysis is kept while they stay, and
+// found again when they come back.
+bool NewtonSystem::factorize_reduced(const Response& response, const Vector& A) {
+  const bool same_pattern = response.rank == rank_;
+  rank_ = response.rank;
+  start_.assign(1, 0);
+  for (const int r : rank_) start_.push_back(start_.back() + r);
+  const int n = start_.back();
+  if (n == 0) return true;
+  assemble_reduced(response, A);
+  const Eigen::Map<const SparseMatrix> reduced(n, n, static_cast<Eigen::Index>(values_.size()),
+                                               outer_.data(), inner_.data(), values_.data());
   if (symmetric_) {
-    if (!same_pattern) factor_.analyze(reduced_);
-    return factor_.factorize(reduced_);
+    if (!same_pattern) cholesky_.emplace(W_->symbolic_store(), reduced);
+    return (*cholesky_)->factorize(reduced);
   }
-  if (!same_pattern) lu_.analyzePattern(reduced_);
-  lu_.factorize(reduced_);
-  return lu_.info() == Eigen::Success;
+  if (!same_pattern) lu_.emplace(W_->symbolic_store(), reduced);
+  (*lu_)->factorize(reduced);
+  return (*lu_)->info() == Eigen::Success;
 }
 
 bool NewtonSystem::solve(const Response& response, const Vector& A, const Vector& F, Vector& dy,
                          Vector& dv) {
-  const SetProduct& K = W_.K();
   dy = -F;
-  if (condensed_) {
-    // (H + Jᵀ(D/A)J) w = −JᵀF, dy = −F − (D/A) J w.
-    rhs_.setZero(W_.problem().dofs());
-    transpose_multiply_add(W_.jacobian(), dy, rhs_);
-    condensed_->solve(rhs_, solution_);
-    multiply(W_.jacobian(), solution_, dv);
-    for (int i = 0; i < K.blocks(); ++i) {
-      const int d = K.sets[i].dim;
-      dy.segment(K.start[i], d) -=
-          Eigen::Map<const Matrix>(D_.data() + condensed_->block_offset(i), d, d) *
-          dv.segment(K.start[i], d);
-    }
-    return dy.allFinite();
+  return is_condensed_ ? solve_condensed(dy, dv) : solve_reduced(response, A, dy, dv);
+}
+
+// (H + Jᵀ(D/A)J) w = −JᵀF, dy = −F − (D/A) J w.
+bool NewtonSystem::solve_condensed(Vector& dy, Vector& dv) {
+  const SetProduct& K = W_->K();
+  rhs_.setZero(W_->problem().dofs());
+  transpose_multiply_add(W_->jacobian(), dy, rhs_);
+  condensed_.solve(rhs_, solution_);
+  multiply(W_->jacobian(), solution_, dv);
+  SmallVector change;
+  for (int i = 0; i < K.blocks(); ++i) {
+    const int d = K.sets[i].dim;
+    change.noalias() = Eigen::Map<const Matrix>(D_.data() + condensed_.block_offset(i), d, d) *
+                       dv.segment(K.start[i], d);
+    dy.segment(K.start[i], d) -= change;
   }
-  // Woodbury: dy = −F + L A^-½ (I + A^-½ RᵀW L A^-½)⁻¹ A^-½ RᵀW F.
-  W_.apply(dy, dv);
-  if (start_.back() == 0) return dy.allFinite();
-  rhs_.resize(start_.back());
+  return dy.allFinite();
+}
+
+// Woodbury: dy = −F + L A^-½ (I + A^-½ RᵀW L A^-½)⁻¹ A^-½ RᵀW F.
+bool NewtonSystem::solve_reduced(const Response& response, const Vector& A, Vector& dy,
+                                 Vector& dv) {
+  const SetProduct& K = W_->K();
+  W_->apply(dy, dv);
+  const int n = start_.back();
+  if (n == 0) return dy.allFinite();
+  right_side_.resize(n);
+  reduced_solution_.resize(n);
+  Eigen::Map<Matrix> rhs(right_side_.data(), n, 1);
+  Eigen::Map<Matrix> solution(reduced_solution_.data(), n, 1);
+  SmallVector part;
   for (int i = 0; i < K.blocks(); ++i) {
     if (rank_[i] == 0) continue;
-    rhs_.segment(start_[i], rank_[i]) =
-        right(response, K, i).transpose() * dv.segment(K.start[i], K.sets[i].dim) / std::sqrt(A[i]);
+    part.noalias() = right(response, K, i).transpose() * dv.segment(K.start[i], K.sets[i].dim);
+    rhs.col(0).segment(start_[i], rank_[i]) = part / std::sqrt(A[i]);
   }
   if (symmetric_) {
-    factor_.solve(rhs_, solution_);
+    (*cholesky_)->solve(rhs, solution);
   } else {
-    solution_ = lu_.solve(rhs_);
+    (*lu_)->solve(rhs, solution);
   }
   for (int i = 0; i < K.blocks(); ++i) {
     if (rank_[i] == 0) continue;
-    dy.segment(K.start[i], K.sets[i].dim) -=
-        left(response, K, i) * solution_.segment(start_[i], rank_[i]) / std::sqrt(A[i]);
+    part.noalias() = left(response, K, i) * solution.col(0).segment(start_[i], rank_[i]);
+    dy.segment(K.start[i], K.sets[i].dim) -= part / std::sqrt(A[i]);
   }
-  W_.apply(dy, dv);
+  W_->apply(dy, dv);
   return dy.allFinite();
 }
 

@@ -6,11 +6,9 @@
 // definite when D is symmetric (convex law).
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
-
-#include <Eigen/SparseLU>
 
 #include "urto/solver/condensed_matrix.h"
 #include "urto/solver/delassus.h"
@@ -20,10 +18,10 @@ namespace urto {
 /// p = P(z) for each block, and the factors of its derivative D_i = L_i R_iᵀ, dim × rank,
 /// column-major, at `start[i]`.
 struct Response {
-  explicit Response(const SetProduct& K);
+  void set(const SetProduct& K);
   Vector z, p;
-  std::vector<int> start, rank;
-  std::vector<double> left, right;
+  std::vector<int> start = {}, rank = {};
+  std::vector<double> left = {}, right = {};
   bool symmetric = true;
 };
 
@@ -39,29 +37,42 @@ void differentiate_alart_curnier(const SetProduct& K, Response& response);
 
 class NewtonSystem {
  public:
-  /// `compliance` (isotropic, per block) is outside W₀ when W has a mass matrix; without one
-  /// everything is in W₀ = W.
-  NewtonSystem(Delassus& W, bool symmetric);
+  /// W is used until `release`; storage is kept. `compliance` (isotropic, per block) is outside W₀
+  /// when W has a mass matrix; without one everything is in W₀ = W.
+  void set(Delassus& W, bool symmetric);
+  /// Gives factors back to W's store: after that only `set` may be called.
+  void release();
 
-  double compliance(int block) const { return compliance_ ? (*compliance_)[block] : 0.0; }
+  double compliance(int block) const { return is_condensed_ ? compliance_[block] : 0.0; }
   void apply(const Vector& y, Vector& v);  ///< v = W₀ y
   bool factorize(const Response& response, const Vector& A);
   /// dy = −(I + D W₀/A)⁻¹ F and dv = W₀ dy.
   bool solve(const Response& response, const Vector& A, const Vector& F, Vector& dy, Vector& dv);
 
  private:
-  bool factorize_reduced(const Response& response, const Vector& A);
+  using SmallMatrix =
+      Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
+  using SmallVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_block, 1>;
 
-  Delassus& W_;
-  bool symmetric_;
-  std::optional<Vector> compliance_;
-  std::unique_ptr<CondensedMatrix> condensed_;
-  std::vector<double> D_;
-  std::vector<int> block_of_, rank_, start_;
-  SparseMatrix reduced_;
-  SpdFactor factor_;
-  Eigen::SparseLU<SparseMatrix> lu_;
-  Vector rhs_, solution_, work_;
+  void assemble_reduced(const Response& response, const Vector& A);
+  bool factorize_reduced(const Response& response, const Vector& A);
+  bool solve_condensed(Vector& dy, Vector& dv);
+  bool solve_reduced(const Response& response, const Vector& A, Vector& dy, Vector& dv);
+
+  Delassus* W_ = nullptr;
+  bool symmetric_ = true, is_condensed_ = false;
+  Vector compliance_;
+  CondensedMatrix condensed_;
+  std::vector<double> D_ = {};
+  Vector rhs_, solution_;
+
+  // The reduced form, compressed: its size changes from step to step, and Eigen's own storage with
+  // it. Factors by its pattern, which follows the ranks.
+  std::vector<int> block_of_ = {}, rank_ = {}, start_ = {}, outer_ = {}, inner_ = {};
+  std::vector<double> values_ = {}, right_side_ = {}, reduced_solution_ = {};
+  std::vector<std::pair<int, SmallMatrix>> blocks_ = {};
+  std::optional<LentFactor<SpdFactor>> cholesky_;
+  std::optional<LentFactor<SparseLu>> lu_;
 };
 
 }  // namespace urto

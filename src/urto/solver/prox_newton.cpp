@@ -1,24 +1,7 @@
-// Proximal point with a semi-smooth Newton inside; the most robust of the solvers here, redundant
-// contacts included.
-//
-// Step k solves the problem with α(λ − λ_k) added to the velocity, α_i = σ tr(W_ii)/d
-// (proximal_subproblem.h). For convex friction each step is a convex problem, and σ falls quickly.
-// For exact friction De Saxcé's term, taken at the current velocity, is frozen during a step: a
-// fixed point around convex problems that converges where the plain loop (lagged_terms.cpp) cycles,
-// because the shift holds each step back; σ is steered by how the residual moves. Near a solution a
-// Newton step on Alart and Curnier's function, which needs no lagging, is tried: it ends the
-// iteration at once where the solution is not degenerate.
-//
-// Cost: a sparse factorisation a Newton step (positive definite; LU for the last kind). Sources:
-// Rockafellar 1976; Acary, Cadoux, Lemaréchal, Malick 2011 (the lagged term); Alart, Curnier 1991
-// with recipe 003 §5.16–5.17; Acary, Brémond, Huber 2018 (proximal point for friction).
+#include "urto/solver/prox_newton.h"
+
 #include <algorithm>
 #include <cmath>
-#include <memory>
-
-#include "urto/solver/infeasible_ray.h"
-#include "urto/solver/method.h"
-#include "urto/solver/proximal_subproblem.h"
 
 namespace urto {
 namespace {
@@ -102,142 +85,146 @@ class PolishSchedule {
   int next_ = 0;
 };
 
-class ProximalPoint {
+class Prox final : public Method {
  public:
-  ProximalPoint(Run& run, const ProximalStart& start)
-      : run_(run),
-        start_(start),
-        W_(run.W),
-        exact_(run.options.friction == Friction::exact && W_.K().has_friction()),
-        convex_(W_, Friction::convex),
-        u_(W_.rows()),
-        c_(W_.rows()),
-        skew_(Vector::Zero(W_.rows())),
-        alpha_(W_.blocks()) {
-    if (exact_) coulomb_ = std::make_unique<ProximalSubproblem>(W_, Friction::exact);
-  }
-
-  void solve() {
-    double sigma = start_.shift;
-    const double smallest =
-        std::max(start_.smallest_shift, smallest_shift(run_.options.tolerance, exact_));
-    double best = std::numeric_limits<double>::infinity();
-    int best_at = run_.outer_iterations;
-    ShiftControl control(smallest, exact_);
-    PolishSchedule polishing;
-    while (!measure()) {
-      const double residual = run_.monitor.last_residual();
-      if (residual < 0.9 * best) {
-        best = residual;
-        best_at = run_.outer_iterations;
-      }
-      if (run_.outer_iterations - best_at > start_.patience) {
-        run_.monitor.set_status(Status::stalled);
-        run_.message = "no further progress by proximal steps";
-        return;
-      }
-      if (exact_ && polishing.due(run_.outer_iterations, residual)) {
-        const bool success = polish(residual);
-        if (stopped_) return;
-        polishing.done(run_.outer_iterations, residual, success);
-        continue;
-      }
-      const Vector before = run_.lambda;
-      const bool converged = lagged_step(sigma);
-      if (stopped_) return;
-      if (run_.outer_iterations % 10 == 0 && runs_along_infeasible_ray(W_, run_.lambda - before)) {
-        run_.monitor.set_status(Status::infeasible);
-        run_.message =
-            "the constraints contradict each other: a combination of them asks for a velocity that "
-            "does not exist";
-        return;
-      }
-      sigma = converged ? control.next(sigma, residual) : 5 * sigma;
-      if (sigma > shift_give_up) {
-        run_.monitor.set_status(Status::failed);
-        run_.message = "Newton does not converge even with a large proximal shift";
-        return;
-      }
-    }
-  }
+  void solve(Run& run) override { point_.solve(run, {.shift = shift_start}); }
 
  private:
-  // u and the lagged skew part at λ.
-  void velocity(const Vector& lambda) {
-    W_.apply(lambda, u_);
-    u_ += W_.q();
-    if (W_.is_symmetric()) return;
-    W_.apply_skew(lambda, skew_);
-    u_ += skew_;
-  }
-  bool measure() {
-    velocity(run_.lambda);
-    return run_.monitor.observe(run_.iterations, run_.lambda, u_);
-  }
-  // Well below what the residual asks for: a Newton step more costs less than a proximal step more.
-  double goal(double residual) const {
-    return 1e-3 * run_.monitor.energy_of_q() *
-           std::max(run_.monitor.tolerance(), std::min(1.0, residual));
-  }
-  ProximalSubproblem::Report run_subproblem(ProximalSubproblem& subproblem, double sigma,
-                                            double residual) {
-    for (int i = 0; i < W_.blocks(); ++i) alpha_[i] = sigma * W_.mean_diagonal(i);
-    subproblem.set(run_.lambda, alpha_, c_);
-    const auto report = subproblem.solve(goal(residual), [&](int steps) {
-      return run_.monitor.stop_requested(run_.iterations + steps);
-    });
-    stopped_ = report.stopped;
-    ++run_.outer_iterations;
-    run_.iterations += std::max(1, report.iterations);
-    run_.factorizations += report.iterations;
-    return report;
-  }
-  // De Saxcé's term on the blocks that the map of the subproblem does not treat by itself.
-  void set_lagged_terms(bool with_coulomb_cones) {
-    c_ = skew_;
-    for (int i = 0; exact_ && i < W_.blocks(); ++i) {
-      const ConvexSet& set = W_.K().sets[i];
-      if (with_coulomb_cones || !is_coulomb_cone(set)) {
-        c_[W_.K().start[i]] += de_saxce(set, u_.data() + W_.K().start[i]);
-      }
-    }
-  }
-
-  bool lagged_step(double sigma) {
-    set_lagged_terms(true);
-    const auto report = run_subproblem(convex_, sigma, run_.monitor.last_residual());
-    if (report.converged) run_.lambda = convex_.lambda();
-    return report.converged;
-  }
-
-  bool polish(double residual) {
-    set_lagged_terms(false);
-    const double sigma = std::max(shift_polish, smallest_shift(run_.options.tolerance, exact_));
-    run_subproblem(*coulomb_, sigma, 1e-2 * residual);
-    velocity(coulomb_->lambda());
-    if (!(run_.monitor.residual(coulomb_->lambda(), u_) < 0.3 * residual)) return false;
-    run_.lambda = coulomb_->lambda();
-    return true;
-  }
-
-  Run& run_;
-  const ProximalStart start_;
-  Delassus& W_;
-  bool exact_;
-  bool stopped_ = false;  ///< by the clock or the caller, inside a subproblem
-  ProximalSubproblem convex_;
-  std::unique_ptr<ProximalSubproblem> coulomb_;
-  Vector u_, c_, skew_, alpha_;
+  ProximalPoint point_;
 };
 
 }  // namespace
 
-void prox_newton(Run& run) {
-  ProximalPoint(run, {.shift = shift_start}).solve();
+void ProximalPoint::begin(Run& run) {
+  run_ = &run;
+  W_ = &run.W;
+  exact_ = run.options.friction == Friction::exact && W_->K().has_friction();
+  stopped_ = false;
+  u_.resize(W_->rows());
+  c_.resize(W_->rows());
+  skew_.setZero(W_->rows());
+  alpha_.resize(W_->blocks());
+  convex_.begin(*W_, Friction::convex);
+  if (exact_) coulomb_.begin(*W_, Friction::exact);
 }
 
-void continue_with_proximal_steps(Run& run, const ProximalStart& start) {
-  ProximalPoint(run, start).solve();
+void ProximalPoint::solve(Run& run, const ProximalStart& start) {
+  begin(run);
+  iterate(start);
+  convex_.release();
+  coulomb_.release();
+}
+
+void ProximalPoint::iterate(const ProximalStart& start) {
+  Run& run = *run_;
+  double sigma = start.shift;
+  const double smallest =
+      std::max(start.smallest_shift, smallest_shift(run.options.tolerance, exact_));
+  double best = std::numeric_limits<double>::infinity();
+  int best_at = run.outer_iterations;
+  ShiftControl control(smallest, exact_);
+  PolishSchedule polishing;
+  while (!measure()) {
+    const double residual = run.monitor.last_residual();
+    if (residual < 0.9 * best) {
+      best = residual;
+      best_at = run.outer_iterations;
+    }
+    if (run.outer_iterations - best_at > start.patience) {
+      run.monitor.set_status(Status::stalled);
+      run.message = "no further progress by proximal steps";
+      return;
+    }
+    if (exact_ && polishing.due(run.outer_iterations, residual)) {
+      const bool success = polish(residual);
+      if (stopped_) return;
+      polishing.done(run.outer_iterations, residual, success);
+      continue;
+    }
+    before_ = run.lambda;
+    const bool converged = lagged_step(sigma);
+    if (stopped_) return;
+    before_ = run.lambda - before_;
+    if (run.outer_iterations % 10 == 0 && ray_.runs_along(*W_, before_)) {
+      run.monitor.set_status(Status::infeasible);
+      run.message =
+          "the constraints contradict each other: a combination of them asks for a velocity that "
+          "does not exist";
+      return;
+    }
+    sigma = converged ? control.next(sigma, residual) : 5 * sigma;
+    if (sigma > shift_give_up) {
+      run.monitor.set_status(Status::failed);
+      run.message = "Newton does not converge even with a large proximal shift";
+      return;
+    }
+  }
+}
+
+// u and the lagged skew part at λ.
+void ProximalPoint::velocity(const Vector& lambda) {
+  W_->apply(lambda, u_);
+  u_ += W_->q();
+  if (W_->is_symmetric()) return;
+  W_->apply_skew(lambda, skew_);
+  u_ += skew_;
+}
+
+bool ProximalPoint::measure() {
+  velocity(run_->lambda);
+  return run_->monitor.observe(run_->iterations, run_->lambda, u_);
+}
+
+// Well below what the residual asks for: a Newton step more costs less than a proximal step more.
+double ProximalPoint::goal(double residual) const {
+  return 1e-3 * run_->monitor.energy_of_q() *
+         std::max(run_->monitor.tolerance(), std::min(1.0, residual));
+}
+
+ProximalSubproblem::Report ProximalPoint::run_subproblem(ProximalSubproblem& subproblem,
+                                                         double sigma, double residual) {
+  Run& run = *run_;
+  for (int i = 0; i < W_->blocks(); ++i) alpha_[i] = sigma * W_->mean_diagonal(i);
+  subproblem.set(run.lambda, alpha_, c_);
+  const auto report = subproblem.solve(goal(residual), [&run](int steps) {
+    return run.monitor.stop_requested(run.iterations + steps);
+  });
+  stopped_ = report.stopped;
+  ++run.outer_iterations;
+  run.iterations += std::max(1, report.iterations);
+  run.factorizations += report.iterations;
+  return report;
+}
+
+// De Saxcé's term on the blocks that the map of the subproblem does not treat by itself.
+void ProximalPoint::set_lagged_terms(bool with_coulomb_cones) {
+  c_ = skew_;
+  for (int i = 0; exact_ && i < W_->blocks(); ++i) {
+    const ConvexSet& set = W_->K().sets[i];
+    const int first = W_->K().start[i];
+    if (with_coulomb_cones || !is_coulomb_cone(set)) c_[first] += de_saxce(set, u_.data() + first);
+  }
+}
+
+bool ProximalPoint::lagged_step(double sigma) {
+  set_lagged_terms(true);
+  const auto report = run_subproblem(convex_, sigma, run_->monitor.last_residual());
+  if (report.converged) run_->lambda = convex_.lambda();
+  return report.converged;
+}
+
+bool ProximalPoint::polish(double residual) {
+  set_lagged_terms(false);
+  const double sigma = std::max(shift_polish, smallest_shift(run_->options.tolerance, exact_));
+  run_subproblem(coulomb_, sigma, 1e-2 * residual);
+  velocity(coulomb_.lambda());
+  if (!(run_->monitor.residual(coulomb_.lambda(), u_) < 0.3 * residual)) return false;
+  run_->lambda = coulomb_.lambda();
+  return true;
+}
+
+std::unique_ptr<Method> make_prox() {
+  return std::make_unique<Prox>();
 }
 
 }  // namespace urto

@@ -8,28 +8,29 @@
 
 namespace urto {
 
-ProximalSubproblem::ProximalSubproblem(Delassus& W, Friction law)
-    : W_(W),
-      exact_(law == Friction::exact),
-      system_(W, !exact_),
-      response_(W.K()),
-      A_(W.blocks()),
-      ones_(Vector::Ones(W.blocks())),
-      step_(W.blocks()),
-      shifted_centre_(W.rows()) {}
+void ProximalSubproblem::begin(Delassus& W, Friction law) {
+  W_ = &W;
+  exact_ = law == Friction::exact;
+  system_.set(W, !exact_);
+  response_.set(W.K());
+  A_.resize(W.blocks());
+  ones_.setOnes(W.blocks());
+  step_.resize(W.blocks());
+  shifted_centre_.resize(W.rows());
+}
 
 void ProximalSubproblem::set(const Vector& centre, const Vector& alpha, const Vector& c) {
-  const SetProduct& K = W_.K();
+  const SetProduct& K = W_->K();
   for (int i = 0; i < K.blocks(); ++i) {
     const int d = K.sets[i].dim;
     A_[i] = alpha[i] + system_.compliance(i);
-    step_[i] = 1 / (W_.mean_diagonal(i) + A_[i]);
+    step_[i] = 1 / (W_->mean_diagonal(i) + A_[i]);
     shifted_centre_.segment(K.start[i], d) =
         (alpha[i] * centre.segment(K.start[i], d) - c.segment(K.start[i], d)) / A_[i];
   }
   y_ = centre;
   system_.apply(y_, v_);
-  v_ += W_.q();
+  v_ += W_->q();
   dv_.setZero(v_.size());
   dy_.setZero(v_.size());
   respond(0);
@@ -37,7 +38,7 @@ void ProximalSubproblem::set(const Vector& centre, const Vector& alpha, const Ve
 
 // z and P(z) at y + t dy.
 void ProximalSubproblem::respond(double t) {
-  const SetProduct& K = W_.K();
+  const SetProduct& K = W_->K();
   for (int i = 0; i < K.blocks(); ++i) {
     for (int r = K.start[i]; r < K.start[i + 1]; ++r) {
       const double v = v_[r] + t * dv_[r];
@@ -58,7 +59,7 @@ void ProximalSubproblem::step(double t) {
   system_.apply(y_,
                 v_);  // not v += t dv: the first steps of a subproblem are long, and 1/A magnifies
                       // what they leave behind
-  v_ += W_.q();
+  v_ += W_->q();
   respond(0);
 }
 
@@ -73,9 +74,10 @@ ProximalSubproblem::Report ProximalSubproblem::solve_convex(double goal, const S
       report.stopped = true;
       return report;
     }
-    differentiate_projection(W_.K(), response_);
+    differentiate_projection(W_->K(), response_);
     if (!system_.factorize(response_, A_)) return report;
-    if (!system_.solve(response_, A_, y_ - response_.p, dy_, dv_)) return report;
+    F_ = y_ - response_.p;
+    if (!system_.solve(response_, A_, F_, dy_, dv_)) return report;
     // φ'(t) = dv·(y + t dy − p(t)); the form dy·W₀y − dv·p would lose half of the digits by
     // cancellation.
     const double slope0 = dv_.dot(y_ - response_.p);
@@ -119,10 +121,10 @@ double ProximalSubproblem::step_to_flat_slope(double slope0) {
 double ProximalSubproblem::merit(double t) {
   respond(t);
   double sum = 0;
-  for (int i = 0; i < W_.blocks(); ++i) {
-    const int first = W_.K().start[i];
-    const int d = W_.K().sets[i].dim;
-    sum += W_.mean_diagonal(i) *
+  for (int i = 0; i < W_->blocks(); ++i) {
+    const int first = W_->K().start[i];
+    const int d = W_->K().sets[i].dim;
+    sum += W_->mean_diagonal(i) *
            (y_.segment(first, d) + t * dy_.segment(first, d) - response_.p.segment(first, d))
                .squaredNorm();
   }
@@ -134,7 +136,7 @@ double ProximalSubproblem::merit(double t) {
 void ProximalSubproblem::condition_exact_system() {
   using SmallMatrix =
       Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_block, max_block>;
-  const SetProduct& K = W_.K();
+  const SetProduct& K = W_->K();
   F_ = y_ - response_.p;
   for (int i = 0; i < K.blocks(); ++i) {
     if (response_.rank[i] == 0) continue;
@@ -169,7 +171,7 @@ ProximalSubproblem::Report ProximalSubproblem::solve_exact(double goal, const St
       report.stopped = true;
       return report;
     }
-    differentiate_alart_curnier(W_.K(), response_);
+    differentiate_alart_curnier(W_->K(), response_);
     condition_exact_system();
     if (!system_.factorize(response_, ones_)) return report;
     if (!system_.solve(response_, ones_, F_, dy_, dv_)) return report;

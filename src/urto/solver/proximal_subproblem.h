@@ -28,7 +28,10 @@ class ProximalSubproblem {
   /// problem one solve may take minutes.
   using StopCheck = std::function<bool(int)>;
 
-  ProximalSubproblem(Delassus& W, Friction law);
+  /// W is used until `release`; storage is kept.
+  void begin(Delassus& W, Friction law);
+  /// Gives factors back to W's store: after that only `begin` may be called.
+  void release() { system_.release(); }
 
   /// Centre λ_k (also the start), shifts α per block, lagged terms c.
   void set(const Vector& centre, const Vector& alpha, const Vector& c);
@@ -49,8 +52,8 @@ class ProximalSubproblem {
   double step_to_flat_slope(double slope0);
   void condition_exact_system();
 
-  Delassus& W_;
-  bool exact_;
+  Delassus* W_ = nullptr;
+  bool exact_ = false;
   NewtonSystem system_;
   Response response_;
   Vector A_, ones_, step_, shifted_centre_, F_, y_, v_, dy_, dv_;

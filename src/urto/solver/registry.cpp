@@ -79,21 +79,16 @@ Registry built_in() {
         make_nsgs_quartic);
   r.add({"nsgs-projection", "Gauss–Seidel, local projection fixed point", projected},
         make_nsgs_projection);
-  r.add({"spg", "spectral projected gradient, preconditioned, with fallback", projected},
-        stateless(spg));
-  r.add({"apgd", "accelerated projected gradient with restart", projected}, stateless(apgd));
-  r.add({"admm", "alternating directions, adaptive penalty, cached factor", projected},
-        stateless(admm));
-  r.add({"prox", "proximal point with semi-smooth Newton", projected}, stateless(prox_newton));
+  r.add({"spg", "spectral projected gradient, preconditioned, with fallback", projected}, make_spg);
+  r.add({"apgd", "accelerated projected gradient with restart", projected}, make_apgd);
+  r.add({"admm", "alternating directions, adaptive penalty, cached factor", projected}, make_admm);
+  r.add({"prox", "proximal point with semi-smooth Newton", projected}, make_prox);
   r.add({"ipm", "interior point, predictor and corrector, Nesterov–Todd scaling",
          without_rolling(projected)},
-        stateless(interior_point));
-  r.add({"minres", "minimal residual on the saddle point (joints only)", linear},
-        stateless(minres));
-  r.add({"cg", "conjugate gradients on the Delassus system (joints only)", linear},
-        stateless(conjugate_gradient));
-  r.add({"ldlt", "sparse direct LDLᵀ of the saddle point (joints only)", linear},
-        stateless(direct_ldlt));
+        make_ipm);
+  r.add({"minres", "minimal residual on the saddle point (joints only)", linear}, make_minres);
+  r.add({"cg", "conjugate gradients on the Delassus system (joints only)", linear}, make_cg);
+  r.add({"ldlt", "sparse direct LDLᵀ of the saddle point (joints only)", linear}, make_ldlt);
   return r;
 }
 

@@ -13,7 +13,12 @@ namespace urto {
 
 class ScaledOperator {
  public:
-  explicit ScaledOperator(Delassus& W) : W_(W), S_(W.rows()), work_(W.rows()), K_(W.K()) {
+  /// W is used until the next `set`; storage is kept.
+  void set(Delassus& W) {
+    W_ = &W;
+    S_.resize(W.rows());
+    work_.resize(W.rows());
+    K_ = W.K();
     for (int i = 0; i < W.blocks(); ++i) {
       const double s = 1 / std::sqrt(W.mean_diagonal(i));
       S_.segment(K_.start[i], K_.sets[i].dim).setConstant(s);
@@ -28,12 +33,12 @@ class ScaledOperator {
   /// out = S W S λ̃
   void apply(const Vector& scaled, Vector& out) {
     work_.array() = S_.array() * scaled.array();
-    W_.apply(work_, out);
+    W_->apply(work_, out);
     out.array() *= S_.array();
   }
 
  private:
-  Delassus& W_;
+  Delassus* W_ = nullptr;
   Vector S_, work_;
   SetProduct K_;
 };

@@ -3,36 +3,39 @@
 // problem, or one with a general compliance, factorises W + R.
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <vector>
 
 #include "urto/solver/condensed_matrix.h"
 #include "urto/solver/delassus.h"
 
 namespace urto {
 
-/// The compliance of each block if E = e_i I on every block (zero without compliance), else
-/// nothing.
-std::optional<Vector> isotropic_compliance(const Delassus& W);
-
-/// The lower triangle of W.
-SparseMatrix lower_triangle(const BlockRows& W);
+/// Whether E = e_i I on every block; e is then the compliance of each (zero without compliance).
+bool isotropic_compliance(const Delassus& W, Vector& e);
 
 class ShiftedDelassus {
  public:
-  explicit ShiftedDelassus(Delassus& W);
+  /// W is used until `release`; storage is kept.
+  void set(Delassus& W);
+  /// Gives factors back to W's store: after that only `set` may be called.
+  void release();
   bool factorize(const Vector& shift_of_block);
   void solve(const Vector& g, Vector& y);
 
  private:
-  Delassus& W_;
-  std::optional<Vector> compliance_;
-  std::unique_ptr<CondensedMatrix> condensed_;  ///< null: the explicit path
-  std::vector<double> D_;
-  Vector inverse_shift_, work_, z_;
+  void set_explicit();
+
+  Delassus* W_ = nullptr;
+  bool is_condensed_ = false;  ///< else W itself
+  Vector compliance_;          ///< per block; condensed only, else zero
+  CondensedMatrix condensed_;
+  std::vector<double> D_ = {};
+  Vector inverse_shift_, work_, z_, rhs_;
+  SparseBuilder builder_;
   SparseMatrix matrix_;
-  std::vector<double> diagonal_values_;
-  std::vector<int> diagonal_position_;
+  std::vector<double> diagonal_values_ = {};
+  std::vector<int> diagonal_position_ = {};
   std::optional<LentFactor<SpdFactor>> factor_;
 };
 

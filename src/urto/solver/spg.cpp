@@ -16,39 +16,53 @@ constexpr int memory = 10;           // of the non-monotone search
 constexpr double sufficient = 1e-4;  // Armijo
 constexpr double step_min = 1e-9, step_max = 1e9;
 
-void spectral_gradient(ConvexTask& task) {
-  ScaledOperator N(task.W);
+class SpectralGradient final : public ConvexMethod {
+ public:
+  void solve(ConvexTask& task) override {
+    begin(task);
+    iterate(task);
+    task.lambda = task.monitor.best();
+  }
+
+ private:
+  void begin(ConvexTask& task);
+  void iterate(ConvexTask& task);
+
+  ScaledOperator N_;
+  Vector r_, gamma_, Ngamma_, d_, Nd_, g_, lambda_, u_;
+};
+
+void SpectralGradient::begin(ConvexTask& task) {
+  N_.set(task.W);
   const auto m = task.W.rows();
-  const Vector r = N.S().cwiseProduct(task.q);
-  Vector gamma = task.lambda.cwiseQuotient(N.S());
-  Vector Ngamma(m);
-  Vector d(m);
-  Vector Nd(m);
-  Vector g(m);
-  Vector lambda(m);
-  Vector u(m);
-  project(N.K(), gamma, gamma);
-  N.apply(gamma, Ngamma);
+  r_ = N_.S().cwiseProduct(task.q);
+  gamma_ = task.lambda.cwiseQuotient(N_.S());
+  for (Vector* v : {&Ngamma_, &d_, &Nd_, &g_, &lambda_, &u_}) v->resize(m);
+  project(N_.K(), gamma_, gamma_);
+  N_.apply(gamma_, Ngamma_);
+}
+
+void SpectralGradient::iterate(ConvexTask& task) {
   std::array<double, memory> values{};
   double step = 1;
   for (int iteration = 0;; ++iteration) {
     task.iterations = iteration;
-    lambda.array() = N.S().array() * gamma.array();
-    u.array() = Ngamma.array() / N.S().array() + task.q.array();
-    if (task.monitor.observe(iteration, lambda, u)) break;
+    lambda_.array() = N_.S().array() * gamma_.array();
+    u_.array() = Ngamma_.array() / N_.S().array() + task.q.array();
+    if (task.monitor.observe(iteration, lambda_, u_)) break;
 
-    g = Ngamma + r;
-    const double f = 0.5 * gamma.dot(Ngamma) + gamma.dot(r);
+    g_ = Ngamma_ + r_;
+    const double f = 0.5 * gamma_.dot(Ngamma_) + gamma_.dot(r_);
     if (iteration == 0) values.fill(f);
     values[iteration % memory] = f;
     const double reference = *std::max_element(values.begin(), values.end());
 
-    d = gamma - step * g;
-    project(N.K(), d, d);
-    d -= gamma;
-    N.apply(d, Nd);
-    const double slope = g.dot(d);
-    const double curvature = d.dot(Nd);
+    d_ = gamma_ - step * g_;
+    project(N_.K(), d_, d_);
+    d_ -= gamma_;
+    N_.apply(d_, Nd_);
+    const double slope = g_.dot(d_);
+    const double curvature = d_.dot(Nd_);
     // Along d the objective is the parabola f + t·slope + t²/2·curvature.
     double t = 1;
     for (int trial = 0; trial < 40; ++trial) {
@@ -57,25 +71,24 @@ void spectral_gradient(ConvexTask& task) {
       const double vertex = curvature > 0 ? -slope / curvature : 0.5 * t;
       t = std::clamp(vertex, 0.1 * t, 0.9 * t);
     }
-    gamma += t * d;
-    Ngamma += t * Nd;
+    gamma_ += t * d_;
+    Ngamma_ += t * Nd_;
     // Barzilai–Borwein steps in turn: s·s/s·y and s·y/y·y with s = t d, y = t N d.
-    const double other = Nd.squaredNorm();
+    const double other = Nd_.squaredNorm();
     if (curvature > 0 && other > 0) {
-      step = iteration % 2 == 0 ? d.squaredNorm() / curvature : curvature / other;
+      step = iteration % 2 == 0 ? d_.squaredNorm() / curvature : curvature / other;
       step = std::clamp(step, step_min, step_max);
     } else {
-      step = d.squaredNorm() > 0 ? step_max : 1;
+      step = d_.squaredNorm() > 0 ? step_max : 1;
     }
-    if (iteration % 100 == 99) N.apply(gamma, Ngamma);
+    if (iteration % 100 == 99) N_.apply(gamma_, Ngamma_);
   }
-  task.lambda = task.monitor.best();
 }
 
 }  // namespace
 
-void spg(Run& run) {
-  solve_with_lagged_terms(run, spectral_gradient);
+std::unique_ptr<Method> make_spg() {
+  return with_lagged_terms(std::make_unique<SpectralGradient>());
 }
 
 }  // namespace urto

@@ -43,14 +43,15 @@ void Workspace::run(std::string_view solver, Delassus& op, const SolveOptions& o
   const auto begin = Monitor::Clock::now();
   monitor_.begin(op, options, options.friction, start);
   lambda_ = start_lambda;
-  if (x_.size() > 0) x_.resize(0);
   Run run{.W = op, .options = options, .monitor = monitor_, .lambda = lambda_, .x = x_};
+  run.message.swap(out.message);  // for its storage
+  run.message.clear();
   method(solver).solve(run);
   out.timings.solve = seconds_since(begin);
 
   // The best iterate, where the method has not ended on it.
-  const bool own_x =
-      x_.size() == problem.dofs() && problem.dofs() > 0 && monitor_.status() == Status::converged;
+  const bool own_x = run.has_x && x_.size() == problem.dofs() && problem.dofs() > 0 &&
+                     monitor_.status() == Status::converged;
   const bool measured = monitor_.best_residual() < std::numeric_limits<double>::infinity();
   out.lambda = measured && !own_x ? monitor_.best() : lambda_;
   const auto certify_begin = Monitor::Clock::now();
@@ -62,7 +63,7 @@ void Workspace::run(std::string_view solver, Delassus& op, const SolveOptions& o
   constraint_velocity(problem, out.x, out.lambda, out.u);
   certifier.certify(problem, out.x, out.lambda, options.friction, out.certificate);
   out.timings.certify = seconds_since(certify_begin);
-  out.message = std::move(run.message);
+  out.message.swap(run.message);
   set_status(monitor_, options, out);
   out.iterations = run.iterations;
   out.outer_iterations = run.outer_iterations;

@@ -1,22 +1,26 @@
-// What one thread needs to solve one problem after another by any method: the operator, the
-// monitor, the methods with their own storage, analysed factors, a certifier.
+// What one thread needs to solve one problem after another of one size by any method: the operator,
+// the monitor, the methods with their own storage, a certifier.
 #pragma once
 
 #include <deque>
 #include <string_view>
 
+#include "urto/linalg/symbolic_store.h"
 #include "urto/solver/registry.h"
 
 namespace urto {
 
 class Workspace {
  public:
+  /// `store`: of analysed factors, for all problems of the thread.
+  explicit Workspace(SymbolicStore& store) : store(store) {}
+
   /// Runs one method on the operator's problem from `start_lambda` and certifies the result.
   /// `start`: when the caller's time limit began.
   void run(std::string_view solver, Delassus& W, const SolveOptions& options,
            const Vector& start_lambda, Monitor::Clock::time_point start, Solution& out);
 
-  SymbolicStore store;  ///< before `W`, which borrows from it
+  SymbolicStore& store;
   Delassus W;
   Certifier certifier;
 
