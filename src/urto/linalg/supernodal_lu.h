@@ -37,13 +37,13 @@ class SupernodalLu : private Eigen::SparseLU<SparseMatrix, Eigen::COLAMDOrdering
   using Part = Eigen::Map<Vector, 0, Eigen::OuterStride<>>;
 
   void lay_out(const SparseMatrix& A);
-  bool start();
+  void reserve();
+  void start();
   Index panel_at(Index column) const;
   bool eliminate(Index column, Index panel, Index segments);
   void solve_lower(Vector& x) const;
   void solve_upper(Vector& x) const;
 
-  Index expansions_ = 0;  ///< of the last factorisation, beyond the first estimate
   Indices segrep_, parent_, xplore_, repfnz_, panel_lsub_, xprune_, marker_, relax_end_;
   Vector dense_, tempv_;
   PermutationType inverse_columns_;
@@ -61,14 +61,26 @@ inline void SupernodalLu::lay_out(const SparseMatrix& A) {
   }
 }
 
-inline bool SupernodalLu::start() {
+// Room for the factors: Eigen's first estimate, and what an earlier factorisation needed beyond it.
+inline void SupernodalLu::reserve() {
+  const Index n = m_mat.cols(), entries = m_mat.nonZeros(), fill = m_perfv.fillfactor;
+  const Index estimate = std::min(fill * (entries + 1) / n, n) * n;
+  for (Indices* starts : {&m_glu.xsup, &m_glu.supno, &m_glu.xlsub, &m_glu.xlusup, &m_glu.xusub})
+    starts->resize(n + 1);
+  m_glu.nzlumax = std::max(estimate, m_glu.lusup.size());
+  m_glu.nzumax = std::max(estimate, m_glu.ucol.size());
+  m_glu.nzlmax = std::max(fill * (entries + 1) / 4, m_glu.lsub.size());
+  m_glu.lusup.resize(m_glu.nzlumax);
+  m_glu.ucol.resize(m_glu.nzumax);
+  m_glu.usub.resize(m_glu.nzumax);
+  m_glu.lsub.resize(m_glu.nzlmax);
+  m_glu.num_expansions = 1;
+}
+
+inline void SupernodalLu::start() {
   const Index n = m_mat.cols();
   const Index panels = m_perfv.panel_size * n;
-  // Where the estimate of the fill was too low, arrays grew on the way, and would again.
-  if (expansions_ > 0) m_perfv.fillfactor *= 2;
-  expansions_ = 0;
-  if (memInit(n, n, m_mat.nonZeros(), 0, m_perfv.fillfactor, m_perfv.panel_size, m_glu) != 0)
-    return false;
+  reserve();
   Index rows = n;
   Index whole = n;
   segrep_.setZero(n);
@@ -89,7 +101,6 @@ inline bool SupernodalLu::start() {
   m_glu.supno(0) = Eigen::internal::emptyIdxLU;
   m_glu.xsup.setConstant(0);
   m_glu.xsup(0) = m_glu.xlsub(0) = m_glu.xusub(0) = m_glu.xlusup(0) = 0;
-  return true;
 }
 
 // Columns from this one on, up to the next relaxed supernode.
@@ -131,7 +142,7 @@ inline void SupernodalLu::factorize(const SparseRef& A) {
   m_isInitialized = true;
   m_info = Eigen::NumericalIssue;
   m_factorizationIsOk = false;
-  if (!start()) return;
+  start();
   const Index n = m_mat.cols();
   for (Index first = 0; first < n;) {
     const Index panel = panel_at(first);
@@ -144,7 +155,6 @@ inline void SupernodalLu::factorize(const SparseRef& A) {
     }
     first += panel;
   }
-  expansions_ = m_glu.num_expansions - 1;
   countnz(n, m_nnzL, m_nnzU, m_glu);
   fixupL(n, m_perm_r.indices(), m_glu);
   m_Lstore.setInfos(n, n, m_glu.lusup, m_glu.xlusup, m_glu.lsub, m_glu.xlsub, m_glu.supno,

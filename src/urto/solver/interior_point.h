@@ -42,19 +42,22 @@ class InteriorPoint {
   void place_warm();
   Outcome iterate(int short_steps_allowed);
   void solve_from_several_starts();
-  void guess_active_set();
-  bool finish_by_active_set();
   void rescue();
   void loop_on_de_saxce();
   bool observe(double mu);
   bool meets_own_test(double mu) const;
   const Vector& publish();
-  bool ripe(double residual, double finish_at);
-  bool finish();
-  bool polish(const Vector& from, double shift, int most_steps);
-  double measure_polished();
   bool is_infeasible();
   void least_squares(Vector& u);
+
+  // interior_point_finish.cpp: the last digits
+  bool ripe(double residual, double finish_at);
+  bool finish();
+  void guess_active_set();
+  bool finish_by_active_set();
+  bool polish(const Vector& from, double shift, int most_steps);
+  bool polish_best();
+  double measure_polished();
 
   // interior_point_step.cpp: one iteration
   struct Candidate {
