@@ -142,8 +142,13 @@ void resize(Vector& v, Eigen::Index size) {
   if (v.size() != size) v.resize(size);
 }
 
+// Norms are roots of sums of squares, which underflow below this: a motion that dies out along its
+// joints passes it after a few steps.
+constexpr double smallest_norm = 1e-140;
+
 double relative(double value, double size) {
-  return size > 0 ? value / size : value;
+  if (size > smallest_norm) return value / size;
+  return value <= smallest_norm ? 0 : value;
 }
 
 // A sum of n terms t is known to n ε Σ|t| at best (Higham, Accuracy and Stability of Numerical
