@@ -204,12 +204,15 @@ bool Certifier::solve_coupled(const BlockMatrix& H, const Vector& a) {
   return true;
 }
 
-void Certifier::solve_mass(const StepProblem& p) {
+void Certifier::solve_mass(const StepProblem& p, const Vector& x) {
   const BlockMatrix* blocks = block_diagonal_mass(p);
   if (blocks == nullptr) {
     const auto* coupled = std::get_if<BlockMatrix>(&p.H);
-    if (coupled == nullptr || !solve_coupled(*coupled, p.a))
-      free_ = Eigen::SparseLU<SparseMatrix>(sparse_mass(p)).solve(p.a);
+    if (coupled != nullptr && solve_coupled(*coupled, p.a)) return;
+    const Eigen::SparseLU<SparseMatrix> lu(sparse_mass(p));
+    // An H that is singular to rounding (milligrams on springs of 10⁸ N/m) has no q: what is left
+    // as a scale is the motion itself.
+    free_ = lu.info() == Eigen::Success ? Vector(lu.solve(p.a)) : x;
     return;
   }
   invert_blocks(*blocks);
@@ -235,7 +238,7 @@ void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vect
   reaction_.setZero();
   if (p.dofs() > 0) {
     multiply_mass(p, x, Hx_);
-    solve_mass(p);
+    solve_mass(p, x);
   }
   compliance_.setZero();
   terms_.setZero();
