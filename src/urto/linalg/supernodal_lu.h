@@ -54,6 +54,7 @@ class SupernodalLu : private Eigen::SparseLU<SparseMatrix, Eigen::COLAMDOrdering
 inline void SupernodalLu::lay_out(const SparseMatrix& A) {
   m_mat = A;
   m_mat.uncompress();  // makes the counts per column
+  inverse_columns_ = m_perm_c.inverse();
   for (Index c = 0; c < A.cols(); ++c) {
     const int at = m_perm_c.indices()[c];
     m_mat.outerIndexPtr()[at] = A.outerIndexPtr()[c];
@@ -92,7 +93,6 @@ inline void SupernodalLu::start() {
   marker_.setZero(n * Eigen::internal::LUNoMarker);
   dense_.setZero(panels);
   tempv_.setZero(Eigen::internal::LUnumTempV(rows, m_perfv.panel_size, m_perfv.maxsuper, whole));
-  inverse_columns_ = m_perm_c.inverse();
   relax_end_.resize(n);
   relax_snode(n, m_etree, m_perfv.relax, marker_, relax_end_);
   m_perm_r.resize(n);
