@@ -27,6 +27,9 @@ ConvexSet set_of(const Law& law, double h) {
 // Of the share of restitution, and of the work relative to that of stopping the approach.
 constexpr double rebound_accuracy = 1e-6;
 
+// What a thread takes at once.
+constexpr int blocks_at_a_time = 256;
+
 // FNV-1a, to compare which contacts carry load in two steps.
 void mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 1099511628211ULL;
@@ -35,7 +38,8 @@ void mix(std::uint64_t& hash, std::uint64_t value) {
 }  // namespace
 
 ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& wanted)
-    : system(mechanics),
+    : threads(wanted.threads),
+      system(mechanics),
       options(wanted),
       solver_(make_solver(wanted.solver.solver)),
       solver_options_(wanted.solver) {
@@ -43,13 +47,17 @@ ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& w
   solver_options_.threads = options.threads;
   solver_options_.islands = options.islands;
   solver_options_.settle = false;
+  system.use_threads(threads);
+  solver_->use_threads(threads);
+  certifier_.use_threads(threads);
 }
 
 void ImpulseKernel::begin_rows(double h) {
   h_ = h;
-  problem.K.sets.clear();
-  problem.K.start.resize(1);
-  for (const Law& law : rows.laws) problem.K.push_back(set_of(law, h));
+  problem.K.sets.resize(rows.blocks());
+  problem.K.start = rows.J.row_start;
+  share_items(&threads, rows.blocks(), blocks_at_a_time,
+              [&](int i) { problem.K.sets[i] = set_of(rows.laws[i], h); });
   if (problem.b.size() != rows.rows()) problem.b.resize(rows.rows());
   compliance.assign(rows.rows(), 0.0);
   push.assign(rows.blocks(), 0.0);
@@ -173,11 +181,14 @@ void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport&
   report.contact_energy_before = report.contact_energy = 0;
   report.contacts = report.active = 0;
   report.active_set = 1469598103934665603ULL;
+  rates_.setZero(rows.rows());
+  share_items(&threads, rows.blocks(), blocks_at_a_time, [&](int i) {
+    multiply_add_block(rows.J, i, mean_.data(), rates_.data() + rows.J.row_start[i]);
+  });
   for (int i = 0; i < rows.blocks(); ++i) {
     const Law& law = rows.laws[i];
     const int first = rows.J.row_start[i];
-    std::array<double, max_block> u{};
-    multiply_add_block(rows.J, i, mean_.data(), u.data());
+    const double* u = rates_.data() + first;
     if (law.kind == LawKind::equality) {
       for (int r = 0; r < law.dim; ++r) {
         if (holds_position(law))
@@ -188,7 +199,7 @@ void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport&
       report.energy.supplied -= impulses[first] * rows.g_t[first];
       report.energy.friction -= impulses[first] * (u[0] + rows.g_t[first]);
     } else {
-      audit_contact(i, u.data(), report);
+      audit_contact(i, u, report);
     }
   }
   report.h = h_;
