@@ -81,7 +81,7 @@ class Certifier {
                              int block) const;
   void invert_block(const BlockMatrix& H, int node);
   bool solve_coupled(const BlockMatrix& H, const Vector& a);
-  void solve_mass(const StepProblem& p);
+  void solve_mass(const StepProblem& p, const Vector& x);
   double inverse_mass_norm(const BlockMatrix& H, const BlockRows::Entry& entry,
                            const double* v) const;
   double inverse_scale(const StepProblem& p, const BlockMatrix* blocks, int block) const;
