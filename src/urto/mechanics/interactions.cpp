@@ -58,17 +58,23 @@ void Interactions::append_blocks(int count) {
 }
 
 void Interactions::append_rows(int first, int width, std::span<const std::array<int, 2>> columns) {
+  std::size_t entry = J.entries.size();
   auto offset = J.values.size();
+  const auto count = static_cast<std::size_t>(blocks());
+  J.row_start.resize(count + 1);
+  J.entry_start.resize(count + 1);
+  J.entries.resize(entry + 2 * columns.size());
   for (int i = first; i < blocks(); ++i) {
     const int height = laws[i].dim;
-    J.row_start.push_back(J.row_start.back() + height);
+    J.row_start[i + 1] = J.row_start[i] + height;
     for (const int column : columns[i - first]) {
       if (column < 0) continue;
-      J.entries.push_back({column, width, static_cast<int>(offset)});
+      J.entries[entry++] = {column, width, static_cast<int>(offset)};
       offset += static_cast<std::size_t>(height) * width;
     }
-    J.entry_start.push_back(static_cast<int>(J.entries.size()));
+    J.entry_start[i + 1] = static_cast<int>(entry);
   }
+  J.entries.resize(entry);
   J.values.resize(offset, 0.0);
   const auto rows = static_cast<std::size_t>(J.rows());
   g.resize(rows, 0.0);

@@ -30,6 +30,37 @@ constexpr double rebound_accuracy = 1e-6;
 // What a thread takes at once.
 constexpr int blocks_at_a_time = 256;
 
+// The same in the space of all velocities.
+constexpr int numbers_at_a_time = 8192;
+
+void copy(ThreadPool& threads, const double* from, Eigen::Index count, double* to) {
+  threads.share(static_cast<int>(count), numbers_at_a_time, [&](int, int first, int last) {
+    std::copy(from + first, from + last, to + first);
+  });
+}
+
+void assign(ThreadPool& threads, const Vector& from, Vector& to) {
+  if (to.size() != from.size()) to.resize(from.size());
+  copy(threads, from.data(), from.size(), to.data());
+}
+
+void assign(ThreadPool& threads, const BlockRows& from, BlockRows& to) {
+  to.columns = from.columns;
+  to.row_start = from.row_start;
+  to.entry_start = from.entry_start;
+  to.entries = from.entries;
+  to.values.resize(from.values.size());
+  copy(threads, from.values.data(), static_cast<Eigen::Index>(from.values.size()),
+       to.values.data());
+}
+
+void set_mean(ThreadPool& threads, const Vector& a, const Vector& b, Vector& mean) {
+  if (mean.size() != a.size()) mean.resize(a.size());
+  threads.share(static_cast<int>(a.size()), numbers_at_a_time, [&](int, int first, int last) {
+    for (int k = first; k < last; ++k) mean[k] = 0.5 * (a[k] + b[k]);
+  });
+}
+
 // FNV-1a, to compare which contacts carry load in two steps.
 void mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 1099511628211ULL;
@@ -93,7 +124,7 @@ void ImpulseKernel::add_rebound(int block) {
 
 void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
   set_compliance(problem, compliance);
-  problem.J = rows.J;
+  assign(threads, rows.J, problem.J);
   recall(memory, rows, h_, impulses);
   if (v_after.size() != system.nv()) v_after.resize(system.nv());
   solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
@@ -140,8 +171,9 @@ bool ImpulseKernel::seek_root(Rebound& r, bool last) {
 void ImpulseKernel::limit_rebounds(StepReport& report) {
   constexpr int rounds = 20;
   report.limited_rebounds = 0;
+  if (rebound_rows_.empty()) return;
   for (int round = 0; round <= rounds; ++round) {
-    mean_ = 0.5 * (v_before + v_after);
+    set_mean(threads, v_before, v_after, mean_);
     bool again = false;
     for (Rebound& r : rebound_rows_) again = seek_root(r, round >= rounds - 1) || again;
     if (!again || round == rounds) break;
@@ -151,7 +183,7 @@ void ImpulseKernel::limit_rebounds(StepReport& report) {
 }
 
 double ImpulseKernel::joint_work() {
-  mean_ = 0.5 * (v_before + v_after);
+  set_mean(threads, v_before, v_after, mean_);
   double work = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
     if (!holds_position(rows.laws[i])) continue;
@@ -175,7 +207,7 @@ void ImpulseKernel::certify(const State& state, StepReport& report) {
 // Energy by ½(v + v⁺)·(impulse), with v after turning freely, which is exactly what each impulse
 // does to the kinetic energy.
 void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport& report) {
-  mean_ = 0.5 * (v_before + v_after);
+  set_mean(threads, v_before, v_after, mean_);
   report.energy = {};
   report.joint_error = report.penetration = report.early_rebound = 0;
   report.contact_energy_before = report.contact_energy = 0;
@@ -262,12 +294,14 @@ void ImpulseKernel::audit_potential(int block, double mean_rate, StepReport& rep
 // −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all we can ask for, and v̄ᵀD v⁺ =
 // P(v̄) + ¼(P(v⁺) − P(v)).
 void ImpulseKernel::audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy) {
-  probe_ = state;
-  probe_.v = v_before;
+  probe_.t = state.t;
+  probe_.memory = state.memory;
+  assign(threads, state.q, probe_.q);
+  assign(threads, v_before, probe_.v);
   const double before = system.powers(probe_).dissipated;
-  probe_.v = v_after;
+  assign(threads, v_after, probe_.v);
   const double after = system.powers(probe_).dissipated;
-  probe_.v = mean_;
+  assign(threads, mean_, probe_.v);
   const Powers mean = system.powers(probe_);
   const double sign = implicit_damping ? 1 : -1;
   energy.damping += h_ * (mean.dissipated + sign * 0.25 * (after - before));
