@@ -62,6 +62,28 @@ TEST(StepAllocation, GridOfAThousandBodiesAtRestAllocatesNothing) {
   EXPECT_EQ(run.checkpoint().missed, 0);
 }
 
+// Pairs, rows and islands are dealt to whichever thread is free: none of them may need memory for
+// what it did not get so far.
+TEST(StepAllocation, TwoThreadsAllocateNothing) {
+  Model m = empty_model();
+  add_floor(m);
+  for (int i = 0; i < 30; ++i) {
+    for (int j = 0; j < 50; ++j)
+      add_ball(m, "", {0.21 * i + 0.3 * (i / 2), 0.5 * j, 0.1}, 0.1, 1 + i);
+  }
+  finalize(m);
+  SimulationOptions o;
+  o.duration = 10;
+  o.threads = 2;
+  o.contact_envelope = 0.02;
+  Simulation run(m, o);
+  run.start();
+  allocations_in(run, 20);
+  EXPECT_EQ(run.report().contacts, 1500 + 750);
+  EXPECT_EQ(allocations_in(run, 50), 0);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
 TEST(StepAllocation, StacksOfTenBodiesAllocateNothing) {
   // A 10 × 10 × 10 grid: a hundred columns of ten, touching.
   Model m = empty_model();

@@ -205,9 +205,9 @@ TEST(RigidSystem, TurningFreelyKeepsTheEnergyAndIsTheMomentToFirstOrder) {
       s.v << 0, 0, 0, normal(engine), normal(engine), normal(engine);
       system.force(s, f);
       const Vec3 moment = f.tail<3>(), omega = s.v.tail<3>();
-      rigid.remove_gyroscopic(s, f);
+      rigid.remove_gyroscopic(s, system.workspace(), f);
       Vector v = s.v, increment;
-      rigid.turn_freely(h, v, increment);
+      rigid.turn_freely(h, system.workspace(), v, increment);
       const Vec3 turned = v.tail<3>();
       EXPECT_LT(f.norm(), 1e-14);
       EXPECT_NEAR(turned.dot(I * turned), omega.dot(I * omega), 1e-13 * omega.dot(I * omega));

@@ -16,6 +16,9 @@ namespace {
 constexpr std::uint64_t contact_bit = std::uint64_t{1} << 63;
 constexpr int feature_bits = 15, shape_bits = 24;
 
+// What a thread takes at once.
+constexpr int shapes_at_a_time = 256, pairs_at_a_time = 64;
+
 // Kind of the meeting (2 bits) and as much of its number as fits. Contacts of one pair that share
 // it are told apart afterwards.
 std::uint64_t short_feature(std::uint32_t feature) {
@@ -131,7 +134,8 @@ void ContactFinder::add_collider(int k) {
 }
 
 void ContactFinder::place_colliders(const State& state, double h) {
-  for (Collider& c : colliders_) {
+  share_items(threads_, static_cast<int>(colliders_.size()), shapes_at_a_time, [&](int k) {
+    Collider& c = colliders_[k];
     const Shape& s = model_.shapes[c.shape];
     const BodyPlace body = place(model_, state, s.body);
     const BodyVelocity v = velocity(model_, state, s.body);
@@ -144,35 +148,36 @@ void ContactFinder::place_colliders(const State& state, double h) {
       throw InputError(fmt::format("body '{}'", model_.bodies[s.body].name),
                        "a position or velocity that is not a number", "finite ones");
     }
-  }
+  });
 }
 
 void ContactFinder::near_pairs(double envelope, double h) {
-  for (std::size_t k = 0; k < bounded_.size(); ++k) {
+  share_items(threads_, static_cast<int>(bounded_.size()), shapes_at_a_time, [&](int k) {
     const Collider& c = colliders_[bounded_[k]];
     const Aabb box = bounds(c);
     const Vec3 way = h * c.velocity;
     const double pad = 0.5 * envelope + c.turning;
     boxes_[k].lower = box.lower + way.cwiseMin(0.0) - Vec3::Constant(pad);
     boxes_[k].upper = box.upper + way.cwiseMax(0.0) + Vec3::Constant(pad);
-  }
+  });
   broad_.find(boxes_, resting_, pairs_);
 }
 
-void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out,
-                                 const std::array<int, 2>& triangles) {
-  if (manifold_.count == 0) return;
+void ContactFinder::add_manifold(Worker& w, const Collider& a, const Collider& b,
+                                 const std::array<int, 2>& triangles) const {
+  const Manifold& manifold = w.manifold;
+  if (manifold.count == 0) return;
   const Shape &sa = model_.shapes[a.shape], &sb = model_.shapes[b.shape];
-  const FacesAlong faces = faces_along(a, b, manifold_.normal, triangles[1]);
-  for (int k = 0; k < manifold_.count; ++k) {
-    const ManifoldPoint& p = manifold_.points[k];
-    Contact& c = out.emplace_back();
+  const FacesAlong faces = faces_along(a, b, manifold.normal, triangles[1]);
+  for (int k = 0; k < manifold.count; ++k) {
+    const ManifoldPoint& p = manifold.points[k];
+    Contact& c = w.found.emplace_back();
     c.shape_a = a.shape;
     c.shape_b = b.shape;
     c.body_a = sa.body;
     c.body_b = sb.body;
     c.point = p.point;
-    c.normal = manifold_.normal;
+    c.normal = manifold.normal;
     c.gap = p.gap;
     c.material = pair_material(sa.material, sb.material);
     c.id = contact_id(a.shape, b.shape, p.feature);
@@ -184,50 +189,50 @@ void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vect
   }
 }
 
-void ContactFinder::against_plane(const Collider& a, const Collider& plane, double reach,
-                                  std::vector<Contact>& out) {
+void ContactFinder::against_plane(Worker& w, const Collider& a, const Collider& plane,
+                                  double reach) const {
   const Vec3 n = plane.place.R.col(2);
   const double offset = n.dot(plane.place.x);
   if (n.dot(a.place.x) - offset - a.convex.extent > reach) return;
   if (a.surface == nullptr) {
-    narrow_.collide_half_space(a.convex, a.place, n, offset, reach, manifold_);
+    w.narrow.collide_half_space(a.convex, a.place, n, offset, reach, w.manifold);
   } else {
-    mesh_phase_.collide_half_space(*a.surface, a.place, n, offset, reach, manifold_);
+    w.mesh_phase.collide_half_space(*a.surface, a.place, n, offset, reach, w.manifold);
   }
-  add_manifold(a, plane, out);
+  add_manifold(w, a, plane);
 }
 
-void ContactFinder::touch(const State& state, const Collider& a, const Collider& b, double envelope,
-                          double h, std::vector<Contact>& out) {
+void ContactFinder::touch(Worker& w, const State& state, const Collider& a, const Collider& b,
+                          double envelope, double h) const {
   const double reach = envelope + h * (a.velocity - b.velocity).norm() + a.turning + b.turning;
-  if (a.surface != nullptr && b.surface == nullptr) return touch(state, b, a, envelope, h, out);
+  if (a.surface != nullptr && b.surface == nullptr) return touch(w, state, b, a, envelope, h);
   if (b.surface != nullptr) {
     if (a.surface != nullptr) {
-      mesh_phase_.collide(*a.surface, a.place, *b.surface, b.place, reach, on_mesh_);
+      w.mesh_phase.collide(*a.surface, a.place, *b.surface, b.place, reach, w.on_mesh);
     } else {
-      mesh_phase_.collide(a.convex, a.place, *b.surface, b.place, reach, on_mesh_);
+      w.mesh_phase.collide(a.convex, a.place, *b.surface, b.place, reach, w.on_mesh);
     }
-    for (const SurfacePointContact& c : on_mesh_) {
-      manifold_.count = 1;
-      manifold_.normal = c.normal;
-      manifold_.points[0] = {c.point, c.gap, c.feature};
-      add_manifold(a, b, out, {c.triangle_a, c.triangle_b});
+    for (const SurfacePointContact& c : w.on_mesh) {
+      w.manifold.count = 1;
+      w.manifold.normal = c.normal;
+      w.manifold.points[0] = {c.point, c.gap, c.feature};
+      add_manifold(w, a, b, {c.triangle_a, c.triangle_b});
     }
     return;
   }
   const Shape &sa = model_.shapes[a.shape], &sb = model_.shapes[b.shape];
   if (model_.bodies[sa.body].continuous || model_.bodies[sb.body].continuous) {
     if (closest(a.convex, a.place, b.convex, b.place).gap > envelope) {
-      return foresee(state, a, b, envelope, h, out);
+      return foresee(w, state, a, b, envelope, h);
     }
   }
-  narrow_.collide(a.convex, a.place, b.convex, b.place, reach, manifold_);
-  add_manifold(a, b, out);
+  w.narrow.collide(a.convex, a.place, b.convex, b.place, reach, w.manifold);
+  add_manifold(w, a, b);
 }
 
 // A far pair of which one is marked continuous: where they will meet on their way, or nothing.
-void ContactFinder::foresee(const State& state, const Collider& a, const Collider& b,
-                            double envelope, double h, std::vector<Contact>& out) {
+void ContactFinder::foresee(Worker& w, const State& state, const Collider& a, const Collider& b,
+                            double envelope, double h) const {
   const auto sweep = [&](const Collider& c) {
     const int body = model_.shapes[c.shape].body;
     const BodyPlace at = place(model_, state, body);
@@ -240,24 +245,23 @@ void ContactFinder::foresee(const State& state, const Collider& a, const Collide
   };
   const auto impact = time_of_impact(a.convex, sweep(a), b.convex, sweep(b), h, 0.1 * envelope);
   if (!impact) return;
-  manifold_.count = 1;
-  manifold_.normal = impact->normal;
-  manifold_.points[0] = {0.5 * (impact->a + impact->b), impact->normal.dot(impact->a - impact->b),
-                         0};
-  add_manifold(a, b, out);
+  w.manifold.count = 1;
+  w.manifold.normal = impact->normal;
+  w.manifold.points[0] = {0.5 * (impact->a + impact->b), impact->normal.dot(impact->a - impact->b),
+                          0};
+  add_manifold(w, a, b);
   // The normal is that of the impact: no body has it now.
-  Contact& c = out.back();
+  Contact& c = w.found.back();
   c.arm = 0.5 * (impact->a - impact->b);
   c.anchor.foreseen = true;
   set_anchor(a, b, NormalCarrier::none, c);
 }
 
 // The broad phase gives pairs in order: mostly only the few contacts of a pair are left to sort.
-void ContactFinder::sort_listed(const std::vector<Contact>& all, std::size_t first,
-                                std::size_t last) {
-  const auto before = [&](const Listed& p, const Listed& q) {
+void ContactFinder::sort_listed(std::size_t first, std::size_t last) {
+  const auto before = [](const Listed& p, const Listed& q) {
     if (p.id != q.id) return p.id < q.id;
-    const Vec3 &x = all[p.index].point, &y = all[q.index].point;
+    const Vec3 &x = p.at->point, &y = q.at->point;
     return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
   };
   const auto at = [&](std::size_t k) { return order_.begin() + static_cast<std::ptrdiff_t>(k); };
@@ -273,50 +277,98 @@ void ContactFinder::sort_listed(const std::vector<Contact>& all, std::size_t fir
 // Contacts of half-spaces come after the others, from `planes` on. Only ids are sorted, contacts
 // are large.
 void ContactFinder::name_contacts(std::size_t planes, std::vector<Contact>& out) {
-  order_.clear();
-  for (std::size_t k = 0; k < out.size(); ++k)
-    order_.push_back({out[k].id, static_cast<std::uint32_t>(k)});
-  sort_listed(out, 0, planes);
-  sort_listed(out, planes, out.size());
-  sorted_.clear();
-  for (std::size_t p = 0, q = planes; p < planes || q < out.size();) {
-    const bool take_p = q == out.size() || (p < planes && order_[p].id < order_[q].id);
-    sorted_.push_back(out[order_[take_p ? p++ : q++].index]);
+  sort_listed(0, planes);
+  sort_listed(planes, order_.size());
+  merged_.clear();
+  for (std::size_t p = 0, q = planes; p < planes || q < order_.size();) {
+    const bool take_p = q == order_.size() || (p < planes && order_[p].id < order_[q].id);
+    merged_.push_back(order_[take_p ? p++ : q++]);
   }
-  std::swap(out, sorted_);
-  for (std::size_t k = 1; k < out.size(); ++k) {
-    if (out[k].id <= out[k - 1].id) out[k].id = out[k - 1].id + 1;
+  for (std::size_t k = 1; k < merged_.size(); ++k)
+    merged_[k].id = std::max(merged_[k].id, merged_[k - 1].id + 1);
+  out.resize(merged_.size());
+  share_items(threads_, static_cast<int>(merged_.size()), shapes_at_a_time, [&](int k) {
+    out[k] = *merged_[k].at;
+    out[k].id = merged_[k].id;
+  });
+}
+
+// A thread that has found few so far may find all of them next time: memory for that is asked for
+// when their number grows, not when chance deals the work differently.
+void ContactFinder::prepare_workers() {
+  found_.clear();
+  const std::size_t threads = threads_of(threads_);
+  if (workers_.size() < threads) workers_.resize(threads);
+  for (Worker& w : workers_) {
+    w.found.clear();
+    if (threads > 1) w.found.reserve(order_.capacity());
   }
 }
 
+// look(worker, k) for each pair, true if it was tested.
+template <class F>
+void ContactFinder::find_among(int pairs, const F& look) {
+  const std::size_t start = found_.size();
+  found_.resize(start + (pairs + pairs_at_a_time - 1) / pairs_at_a_time);
+  share(threads_, pairs, pairs_at_a_time, [&](int thread, int first, int last) {
+    Worker& w = workers_[thread];
+    Found found{.thread = thread, .first = w.found.size()};
+    for (int k = first; k < last; ++k) found.tested += look(w, k) ? 1 : 0;
+    found.last = w.found.size();
+    found_[start + first / pairs_at_a_time] = found;
+  });
+}
+
+// In the order of the pairs, whoever found them.
+void ContactFinder::list_found(std::size_t first, std::size_t last) {
+  for (std::size_t k = first; k < last; ++k) {
+    const Found& found = found_[k];
+    const std::vector<Contact>& by_thread = workers_[found.thread].found;
+    for (std::size_t c = found.first; c < found.last; ++c)
+      order_.push_back({by_thread[c].id, &by_thread[c]});
+    counts_.tested_pairs += found.tested;
+  }
+}
+
+void ContactFinder::find_pairs(const State& state, double envelope, double h) {
+  find_among(static_cast<int>(pairs_.size()), [&](Worker& w, int k) {
+    const auto& pair = pairs_[k];
+    const Collider &a = colliders_[bounded_[pair[0]]], &b = colliders_[bounded_[pair[1]]];
+    if (!may_touch(a.shape, b.shape)) return false;
+    touch(w, state, a, b, envelope, h);
+    return true;
+  });
+}
+
+void ContactFinder::find_on_planes(const State& state, double envelope, double h) {
+  const int bounded = static_cast<int>(bounded_.size());
+  find_among(static_cast<int>(planes_.size()) * bounded, [&](Worker& w, int k) {
+    const Collider& plane = colliders_[planes_[k / bounded]];
+    const Collider& a = colliders_[bounded_[k % bounded]];
+    if (!may_touch(a.shape, plane.shape)) return false;
+    const BodyVelocity v = velocity(model_, state, model_.shapes[plane.shape].body);
+    // A turning plane can sweep towards the shape as fast as its lever is long.
+    const double lever = (a.place.x - plane.place.x).norm() + a.convex.extent;
+    const double reach = envelope + h * (a.velocity - plane.velocity).norm() + a.turning +
+                         h * v.omega.norm() * lever;
+    against_plane(w, a, plane, reach);
+    return true;
+  });
+}
+
 void ContactFinder::find(const State& state, double envelope, double h, std::vector<Contact>& out) {
-  out.clear();
   place_colliders(state, h);
   near_pairs(envelope, h);
+  prepare_workers();
+  find_pairs(state, envelope, h);
+  const std::size_t pair_ranges = found_.size();
+  find_on_planes(state, envelope, h);
   counts_ = {};
   counts_.near_pairs = static_cast<long>(pairs_.size());
-  for (const auto& pair : pairs_) {
-    const Collider &a = colliders_[bounded_[pair[0]]], &b = colliders_[bounded_[pair[1]]];
-    if (!may_touch(a.shape, b.shape)) continue;
-    ++counts_.tested_pairs;
-    touch(state, a, b, envelope, h, out);
-  }
-  const std::size_t planes = out.size();
-  for (const int p : planes_) {
-    const Collider& plane = colliders_[p];
-    const int ground = model_.shapes[plane.shape].body;
-    const BodyVelocity v = velocity(model_, state, ground);
-    for (const int k : bounded_) {
-      const Collider& a = colliders_[k];
-      if (!may_touch(a.shape, plane.shape)) continue;
-      // A turning plane can sweep towards the shape as fast as its lever is long.
-      const double lever = (a.place.x - plane.place.x).norm() + a.convex.extent;
-      const double reach = envelope + h * (a.velocity - plane.velocity).norm() + a.turning +
-                           h * v.omega.norm() * lever;
-      ++counts_.tested_pairs;
-      against_plane(a, plane, reach, out);
-    }
-  }
+  order_.clear();
+  list_found(0, pair_ranges);
+  const std::size_t planes = order_.size();
+  list_found(pair_ranges, found_.size());
   name_contacts(planes, out);
   counts_.contacts = static_cast<long>(out.size());
 }

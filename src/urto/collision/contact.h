@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "urto/collision/broad_phase.h"
@@ -10,6 +11,7 @@
 #include "urto/collision/mesh_surface.h"
 #include "urto/collision/narrow_phase.h"
 #include "urto/model/model.h"
+#include "urto/thread/thread_pool.h"
 
 namespace urto {
 
@@ -58,6 +60,9 @@ class ContactFinder {
  public:
   /// The model is finalized and outlives the finder.
   explicit ContactFinder(const Model& model);
+  /// Shares shapes and pairs among the threads of a pool that outlives the finder; null: none. What
+  /// is found does not depend on it.
+  void use_threads(ThreadPool* threads) { threads_ = threads; }
 
   /// All pairs closer than `envelope` plus what they can travel towards each other in `h` [s],
   /// sorted by id. Throws InputError for a pose that is not finite.
@@ -93,19 +98,47 @@ class ContactFinder {
   int pair_material(int a, int b) const { return material_of_pair_[a * material_count_ + b]; }
   void add_collider(int shape);
   void near_pairs(double envelope, double h);
-  void touch(const State& state, const Collider& a, const Collider& b, double envelope, double h,
-             std::vector<Contact>& out);
-  void against_plane(const Collider& a, const Collider& plane, double reach,
-                     std::vector<Contact>& out);
-  void add_manifold(const Collider& a, const Collider& b, std::vector<Contact>& out,
-                    const std::array<int, 2>& triangles = {-1, -1});
-  void foresee(const State& state, const Collider& a, const Collider& b, double envelope, double h,
-               std::vector<Contact>& out);
-  void sort_listed(const std::vector<Contact>& all, std::size_t first, std::size_t last);
+  /// What one thread needs: scratch, and the contacts that it found.
+  struct Worker {
+    NarrowPhase narrow = {};
+    MeshPhase mesh_phase = {};
+    Manifold manifold = {};
+    std::vector<SurfacePointContact> on_mesh = {};
+    std::vector<ManifoldPoint> again = {};           ///< of a convex pair measured again
+    std::vector<SurfacePointContact> measured = {};  ///< of any pair measured again
+    std::size_t chosen = 0;  ///< the first of them: those that `find` would choose, on meshes
+    std::vector<Contact> found = {};
+  };
+  /// Where the contacts of a range of pairs are.
+  struct Found {
+    int thread = 0;
+    std::size_t first = 0, last = 0;
+    long tested = 0;
+  };
+  struct Listed {  ///< a contact by its id and where it stands
+    std::uint64_t id = 0;
+    const Contact* at = nullptr;
+  };
+
+  void prepare_workers();
+  template <class F>
+  void find_among(int pairs, const F& look);
+  void find_pairs(const State& state, double envelope, double h);
+  void find_on_planes(const State& state, double envelope, double h);
+  void touch(Worker& w, const State& state, const Collider& a, const Collider& b, double envelope,
+             double h) const;
+  void against_plane(Worker& w, const Collider& a, const Collider& plane, double reach) const;
+  void add_manifold(Worker& w, const Collider& a, const Collider& b,
+                    const std::array<int, 2>& triangles = {-1, -1}) const;
+  void foresee(Worker& w, const State& state, const Collider& a, const Collider& b, double envelope,
+               double h) const;
+  void list_found(std::size_t first, std::size_t last);
+  void sort_listed(std::size_t first, std::size_t last);
   void name_contacts(std::size_t planes, std::vector<Contact>& out);
-  void measure_pair(const Collider& a, const Collider& b, double reach);
-  void measure_nearest(const Collider& a, const Collider& b);
-  void match(const Collider& a, const Collider& b, Contact& c) const;
+  static void measure_pair(Worker& w, const Collider& a, const Collider& b, double reach);
+  static void measure_nearest(Worker& w, const Collider& a, const Collider& b);
+  static void match(const Worker& w, const Collider& a, const Collider& b, Contact& c);
+  void remeasure_pair(Worker& w, std::span<Contact> contacts) const;
 
   const Model& model_;
   std::vector<std::unique_ptr<Polytope>> polytopes_ = {};
@@ -117,19 +150,10 @@ class ContactFinder {
   std::vector<std::uint8_t> resting_ = {};       ///< the same: of fixed bodies
   std::vector<std::array<int, 2>> pairs_ = {};
   BroadPhase broad_ = {};
-  NarrowPhase narrow_ = {};
-  MeshPhase mesh_phase_ = {};
-  Manifold manifold_ = {};
-  std::vector<SurfacePointContact> on_mesh_ = {};
-  std::vector<ManifoldPoint> again_ = {};           ///< of a convex pair measured again
-  std::vector<SurfacePointContact> measured_ = {};  ///< of any pair measured again
-  std::size_t chosen_ = 0;  ///< the first of them: those that `find` would choose, on meshes
-  struct Listed {           ///< a contact by its id and where it stands
-    std::uint64_t id = 0;
-    std::uint32_t index = 0;
-  };
-  std::vector<Listed> order_ = {};
-  std::vector<Contact> sorted_ = {};
+  ThreadPool* threads_ = nullptr;
+  std::vector<Worker> workers_ = std::vector<Worker>(1);
+  std::vector<Found> found_ = {};  ///< in the order of the pairs
+  std::vector<Listed> order_ = {}, merged_ = {};
   CollisionCounts counts_ = {};
   std::vector<std::uint64_t> joined_ =
       {};  ///< sorted pairs of bodies that do not touch: joined or excluded

@@ -17,6 +17,8 @@ constexpr double near_by = 0.1;
 constexpr double twin = 1e-4;  // of the size, and of a normal
 // On meshes, how much farther than the points followed to look, as a part of the size.
 constexpr double mesh_slack = 1e-3;
+// What a thread takes at once.
+constexpr int contacts_at_a_time = 64;
 
 double size_of(const Collider& a, const Collider& b) {
   return b.half_space ? a.convex.extent : std::min(a.convex.extent, b.convex.extent);
@@ -24,45 +26,45 @@ double size_of(const Collider& a, const Collider& b) {
 
 }  // namespace
 
-// Into `measured_`: every point that `find` could choose for the pair, with its name.
-void ContactFinder::measure_pair(const Collider& a, const Collider& b, double reach) {
-  measured_.clear();
-  chosen_ = 0;
+// Into `w.measured`: every point that `find` could choose for the pair, with its name.
+void ContactFinder::measure_pair(Worker& w, const Collider& a, const Collider& b, double reach) {
+  w.measured.clear();
+  w.chosen = 0;
   if (b.surface != nullptr) {
     if (a.surface != nullptr) {
-      chosen_ = mesh_phase_.measure(*a.surface, a.place, *b.surface, b.place, reach, measured_);
+      w.chosen = w.mesh_phase.measure(*a.surface, a.place, *b.surface, b.place, reach, w.measured);
     } else {
-      chosen_ = mesh_phase_.measure(a.convex, a.place, *b.surface, b.place, reach, measured_);
+      w.chosen = w.mesh_phase.measure(a.convex, a.place, *b.surface, b.place, reach, w.measured);
     }
     return;
   }
   Vec3 n = b.place.R.col(2);
   if (b.half_space) {
-    narrow_.measure_half_space(a.convex, a.place, n, n.dot(b.place.x), again_);
+    w.narrow.measure_half_space(a.convex, a.place, n, n.dot(b.place.x), w.again);
   } else {
-    narrow_.measure(a.convex, a.place, b.convex, b.place, n, again_);
+    w.narrow.measure(a.convex, a.place, b.convex, b.place, n, w.again);
   }
-  for (const ManifoldPoint& p : again_) measured_.push_back({p.point, n, p.gap, p.feature});
+  for (const ManifoldPoint& p : w.again) w.measured.push_back({p.point, n, p.gap, p.feature});
 }
 
 // Where faces have come to meet, the points chosen from do not name the nearest ones any more.
-void ContactFinder::measure_nearest(const Collider& a, const Collider& b) {
+void ContactFinder::measure_nearest(Worker& w, const Collider& a, const Collider& b) {
   const Closest nearest = closest(a.convex, a.place, b.convex, b.place);
-  measured_.push_back({0.5 * (nearest.a + nearest.b), nearest.normal, nearest.gap, 0});
+  w.measured.push_back({0.5 * (nearest.a + nearest.b), nearest.normal, nearest.gap, 0});
 }
 
 // Of the measured points with the contact's name the one that lies most as the contact followed
 // does. Several share a name only on meshes, one for each triangle. Neighbours measure the same
 // point with what iterations and clipping left over: of such twins the one counts that `find` would
 // choose.
-void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) const {
+void ContactFinder::match(const Worker& w, const Collider& a, const Collider& b, Contact& c) {
   const double size = size_of(a, b);
   const bool keeps_face = c.feature != 0 || b.surface != nullptr;
   const auto nearest_of = [&](std::size_t first, std::size_t last) {
     const SurfacePointContact* best = nullptr;
     double least = 0;
     for (std::size_t k = first; k < last; ++k) {
-      const SurfacePointContact& m = measured_[k];
+      const SurfacePointContact& m = w.measured[k];
       if (m.feature != c.feature) continue;
       if (keeps_face && m.normal.dot(c.normal) < same_contact) continue;
       const double off =
@@ -73,8 +75,8 @@ void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) cons
     }
     return best;
   };
-  const SurfacePointContact* best = nearest_of(chosen_, measured_.size());
-  const SurfacePointContact* chosen = nearest_of(0, chosen_);
+  const SurfacePointContact* best = nearest_of(w.chosen, w.measured.size());
+  const SurfacePointContact* chosen = nearest_of(0, w.chosen);
   const bool twins = best != nullptr && chosen != nullptr &&
                      (chosen->point - best->point).norm() < twin * size &&
                      (chosen->normal - best->normal).norm() < twin;
@@ -89,39 +91,53 @@ void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) cons
   c.triangle_b = best->triangle_b;
 }
 
+// The contacts of one pair of shapes.
+void ContactFinder::remeasure_pair(Worker& w, std::span<Contact> contacts) const {
+  const Collider &a = collider(contacts[0].shape_a), &b = collider(contacts[0].shape_b);
+  bool measure = false, nearest = false;
+  double reach = 0;
+  for (Contact& c : contacts) {
+    follow_anchor(a, b, c);
+    if (a.surface != nullptr && b.half_space) {
+      c.followed = false;  // a vertex over a plane: no query knows better
+      continue;
+    }
+    if (is_always_followed(c.anchor)) continue;
+    measure = true;
+    nearest = nearest || c.feature == 0;
+    reach = std::max(reach, 1.01 * (std::abs(c.gap) + 2 * c.arm.norm()));
+  }
+  if (!measure) return;
+  measure_pair(w, a, b, reach + mesh_slack * size_of(a, b));
+  const auto is_nearest = [](const SurfacePointContact& m) { return m.feature == 0; };
+  if (nearest && a.surface == nullptr && b.surface == nullptr && !b.half_space &&
+      std::none_of(w.measured.begin(), w.measured.end(), is_nearest)) {
+    measure_nearest(w, a, b);
+    const double off = (w.measured.back().point - contacts[0].point).norm();
+    if (off > near_by * size_of(a, b)) w.measured.pop_back();
+  }
+  for (Contact& c : contacts) {
+    if (!is_always_followed(c.anchor)) match(w, a, b, c);
+  }
+}
+
+// Pairs that begin in a range of contacts belong to it.
 void ContactFinder::remeasure(const State& state, std::vector<Contact>& contacts) {
   place_colliders(state, 0);
-  for (std::size_t first = 0, last = 0; first < contacts.size(); first = last) {
-    const int shape_a = contacts[first].shape_a, shape_b = contacts[first].shape_b;
-    const Collider &a = collider(shape_a), &b = collider(shape_b);
-    bool measure = false, nearest = false;
-    double reach = 0;
-    for (last = first; last < contacts.size(); ++last) {
-      Contact& c = contacts[last];
-      if (c.shape_a != shape_a || c.shape_b != shape_b) break;
-      follow_anchor(a, b, c);
-      if (a.surface != nullptr && b.half_space) {
-        c.followed = false;  // a vertex over a plane: no query knows better
-        continue;
-      }
-      if (is_always_followed(c.anchor)) continue;
-      measure = true;
-      nearest = nearest || c.feature == 0;
-      reach = std::max(reach, 1.01 * (std::abs(c.gap) + 2 * c.arm.norm()));
+  prepare_workers();
+  const int count = static_cast<int>(contacts.size());
+  const auto same_pair = [&](int k, int l) {
+    return contacts[k].shape_a == contacts[l].shape_a && contacts[k].shape_b == contacts[l].shape_b;
+  };
+  share(threads_, count, contacts_at_a_time, [&](int thread, int first, int last) {
+    while (first > 0 && first < last && same_pair(first - 1, first)) ++first;
+    while (first < last) {
+      int next = first + 1;
+      while (next < count && same_pair(first, next)) ++next;
+      remeasure_pair(workers_[thread], std::span(contacts).subspan(first, next - first));
+      first = next;
     }
-    if (!measure) continue;
-    measure_pair(a, b, reach + mesh_slack * size_of(a, b));
-    const auto is_nearest = [](const SurfacePointContact& m) { return m.feature == 0; };
-    if (nearest && a.surface == nullptr && b.surface == nullptr && !b.half_space &&
-        std::none_of(measured_.begin(), measured_.end(), is_nearest)) {
-      measure_nearest(a, b);
-      const double off = (measured_.back().point - contacts[first].point).norm();
-      if (off > near_by * size_of(a, b)) measured_.pop_back();
-    }
-    for (std::size_t k = first; k < last; ++k) {
-      if (!is_always_followed(contacts[k].anchor)) match(a, b, contacts[k]);
-    }
-  }
+  });
 }
 
 }  // namespace urto

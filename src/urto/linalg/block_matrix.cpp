@@ -202,10 +202,11 @@ void BlockMatrix::finish_assembly() {
   rehash();
 }
 
-void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y) {
-  for (int k = 0; k < H.blocks(); ++k) {
+// A coupling adds to two nodes: only the diagonal blocks are shared out.
+void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y, ThreadPool* threads) {
+  share_items(threads, H.blocks(), 512, [&](int k) {
     y.segment(H.start[k], H.size(k)).noalias() += H.block(k) * x.segment(H.start[k], H.size(k));
-  }
+  });
   const bool mirrored = H.symmetry == BlockMatrix::Symmetry::symmetric;
   for (int k = 0; k < static_cast<int>(H.couplings.size()); ++k) {
     const BlockMatrix::Coupling& c = H.couplings[k];
@@ -219,9 +220,9 @@ void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y) {
   }
 }
 
-void multiply(const BlockMatrix& H, const Vector& x, Vector& y) {
+void multiply(const BlockMatrix& H, const Vector& x, Vector& y, ThreadPool* threads) {
   y.setZero(H.rows());
-  multiply_add(H, x, y);
+  multiply_add(H, x, y, threads);
 }
 
 void add_magnitudes(const BlockMatrix& H, const Vector& x, Vector& y) {

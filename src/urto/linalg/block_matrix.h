@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "urto/math/types.h"
+#include "urto/thread/thread_pool.h"
 
 namespace urto {
 
@@ -122,8 +123,10 @@ struct BlockMatrix {
   std::vector<double> scratch_values_ = {};
 };
 
-void multiply(const BlockMatrix& H, const Vector& x, Vector& y);      ///< y = H x
-void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y);  ///< y += H x
+void multiply(const BlockMatrix& H, const Vector& x, Vector& y,
+              ThreadPool* threads = nullptr);  ///< y = H x
+void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y,
+                  ThreadPool* threads = nullptr);  ///< y += H x
 /// y += |H| |x|: the size of the terms of H x, for the rounding of it.
 void add_magnitudes(const BlockMatrix& H, const Vector& x, Vector& y);
 SparseMatrix to_sparse(const BlockMatrix& H);

@@ -27,11 +27,55 @@ void Interactions::clear_numbers() {
   std::fill(jdot_v.begin(), jdot_v.end(), 0.0);
 }
 
+void Interactions::clear_numbers(int block) {
+  const auto clear = [](std::vector<double>& numbers, int first, int last) {
+    std::fill(numbers.begin() + first, numbers.begin() + last, 0.0);
+  };
+  const int first = J.row_start[block], last = J.row_start[block + 1];
+  for (std::vector<double>* numbers : {&g, &g_t, &jdot_v}) clear(*numbers, first, last);
+  for (int e = J.entry_start[block]; e < J.entry_start[block + 1]; ++e) {
+    const BlockRows::Entry& entry = J.entries[e];
+    clear(J.values, entry.offset, entry.offset + (last - first) * entry.width);
+  }
+}
+
 void Interactions::add_block(const Law& law, RowOrigin origin, std::uint64_t id) {
   J.add_block(law.dim);
   laws.push_back(law);
   origins.push_back(origin);
   ids.push_back(id);
+  const auto rows = static_cast<std::size_t>(J.rows());
+  g.resize(rows, 0.0);
+  g_t.resize(rows, 0.0);
+  jdot_v.resize(rows, 0.0);
+}
+
+void Interactions::append_blocks(int count) {
+  const std::size_t blocks = laws.size() + static_cast<std::size_t>(count);
+  laws.resize(blocks);
+  origins.resize(blocks);
+  ids.resize(blocks);
+}
+
+void Interactions::append_rows(int first, int width, std::span<const std::array<int, 2>> columns) {
+  std::size_t entry = J.entries.size();
+  auto offset = J.values.size();
+  const auto count = static_cast<std::size_t>(blocks());
+  J.row_start.resize(count + 1);
+  J.entry_start.resize(count + 1);
+  J.entries.resize(entry + 2 * columns.size());
+  for (int i = first; i < blocks(); ++i) {
+    const int height = laws[i].dim;
+    J.row_start[i + 1] = J.row_start[i] + height;
+    for (const int column : columns[i - first]) {
+      if (column < 0) continue;
+      J.entries[entry++] = {column, width, static_cast<int>(offset)};
+      offset += static_cast<std::size_t>(height) * width;
+    }
+    J.entry_start[i + 1] = static_cast<int>(entry);
+  }
+  J.entries.resize(entry);
+  J.values.resize(offset, 0.0);
   const auto rows = static_cast<std::size_t>(J.rows());
   g.resize(rows, 0.0);
   g_t.resize(rows, 0.0);

@@ -12,9 +12,11 @@
 // state, as often as Newton likes.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "urto/collision/contact.h"
@@ -94,8 +96,15 @@ struct Interactions {
   /// Appends an entry of zeros to the last block and returns its values, `law.dim` × width,
   /// row-major. An entry covers one node.
   double* add_entry(int column, int width);
+  /// Opens `count` blocks at once, whose laws, origins and ids are then written, in any order and
+  /// by several threads; `append_rows` makes their rows.
+  void append_blocks(int count);
+  /// The rows of the blocks from `first` on as their laws say, each with entries of `width` at the
+  /// columns columns[block − first] that are not negative.
+  void append_rows(int first, int width, std::span<const std::array<int, 2>> columns);
   /// Zeros for all that is measured.
   void clear_numbers();
+  void clear_numbers(int block);
   /// Values of the k-th entry of a block.
   double* entry(int block, int k) {
     return J.values.data() + J.entries[J.entry_start[block] + k].offset;

@@ -163,14 +163,18 @@ ContactShift RigidSystem::contact_shift(const State& state, const Interactions& 
   return out;
 }
 
-void RigidSystem::detect_contacts(double envelope, Scratch& /*s*/, Interactions& rows) const {
-  for (int k = 0; k < static_cast<int>(rows.contacts.size()); ++k) {
+void RigidSystem::detect_contacts(double envelope, Scratch& s, Interactions& rows) const {
+  const int first = rows.blocks(), contacts = static_cast<int>(rows.contacts.size());
+  rows.append_blocks(contacts);
+  s.columns.resize(contacts);
+  share_items(s.threads, contacts, bodies_at_a_time, [&](int k) {
     const Contact& c = rows.contacts[k];
-    rows.add_block(contact_law(c, envelope), {Origin::contact, k}, c.id);
-    for (const int body : {c.body_a, c.body_b}) {
-      if (const int column = dof(model_, body); column >= 0) rows.add_entry(column, 6);
-    }
-  }
+    rows.laws[first + k] = contact_law(c, envelope);
+    rows.origins[first + k] = {Origin::contact, k};
+    rows.ids[first + k] = c.id;
+    s.columns[k] = {dof(model_, c.body_a), dof(model_, c.body_b)};
+  });
+  rows.append_rows(first, 6, s.columns);
 }
 
 void RigidSystem::measure_contact(const State& state, int block, bool accelerations,

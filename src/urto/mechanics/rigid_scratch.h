@@ -1,9 +1,14 @@
 // The workspace of RigidSystem, shared by its source files.
 #pragma once
 
+#include <array>
+
 #include "urto/mechanics/rigid_system.h"
 
 namespace urto {
+
+// What a thread takes of the bodies at once.
+inline constexpr int bodies_at_a_time = 256;
 
 // Accelerations of a kinematic body; zero for the others.
 inline BodyVelocity kinematic_acceleration(const Body& body, double t) {
@@ -26,7 +31,8 @@ struct RigidSystem::Scratch final : SystemWorkspace {
   double t = 0;
   Vector q, v;
   bool placed = false;
-  std::vector<RowTerm> terms = {};
+  std::vector<std::array<int, 2>> columns = {};  ///< of J, for each contact; −1: none
+  std::vector<std::vector<RowTerm>> terms = std::vector<std::vector<RowTerm>>(1);  ///< per thread
 };
 
 inline RigidSystem::Scratch& RigidSystem::scratch(SystemWorkspace& work) {
@@ -35,10 +41,11 @@ inline RigidSystem::Scratch& RigidSystem::scratch(SystemWorkspace& work) {
 
 inline void RigidSystem::refresh_places(const State& state, Scratch& s) const {
   if (s.placed && s.t == state.t && s.q == state.q && s.v == state.v) return;
-  for (int k = 0; k < static_cast<int>(model_.bodies.size()); ++k) {
+  const int bodies = static_cast<int>(model_.bodies.size());
+  share_items(s.threads, bodies, bodies_at_a_time, [&](int k) {
     s.places[k] = place(model_, state, k);
     s.velocities[k] = velocity(model_, state, k);
-  }
+  });
   s.t = state.t;
   s.q = state.q;
   s.v = state.v;

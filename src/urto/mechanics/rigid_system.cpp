@@ -13,6 +13,8 @@ namespace {
 
 using Mat6 = Eigen::Matrix<double, 6, 6>;
 
+constexpr int blocks_at_a_time = 64;
+
 Row12 stacked(const BodyVelocity& a, const BodyVelocity& b) {
   Row12 v;
   v << a.v, a.omega, b.v, b.omega;
@@ -82,14 +84,14 @@ bool RigidSystem::may_be_one_sided() const {
 
 void RigidSystem::force(const State& state, SystemWorkspace& work, Vector& f) const {
   f.setZero(nv());
-  for (int slot = 0; slot < model_.slots; ++slot) {
+  share_items(work.threads, model_.slots, bodies_at_a_time, [&](int slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
     const int at = model_.layout.v_start[slot];
     f.segment<3>(at) = body.mass * model_.gravity;
-    if (!body.gyroscopic) continue;
+    if (!body.gyroscopic) return;
     const Vec3 omega = state.v.segment<3>(at + 3);
     f.segment<3>(at + 3) = -omega.cross(body.inertia * omega);
-  }
+  });
   for (const Force& force : model_.forces) add_force(force, model_, state, f);
   for (const Motor& motor : model_.motors) {
     if (motor.mode != MotorMode::force) continue;
@@ -103,46 +105,46 @@ void RigidSystem::force(const State& state, SystemWorkspace& work, Vector& f) co
   }
 }
 
-void RigidSystem::remove_gyroscopic(const State& state, Vector& f) const {
-  for (int slot = 0; slot < model_.slots; ++slot) {
+void RigidSystem::remove_gyroscopic(const State& state, SystemWorkspace& work, Vector& f) const {
+  share_items(work.threads, model_.slots, bodies_at_a_time, [&](int slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
-    if (!body.gyroscopic) continue;
+    if (!body.gyroscopic) return;
     const int at = model_.layout.v_start[slot] + 3;
     const Vec3 omega = state.v.segment<3>(at);
     f.segment<3>(at) += omega.cross(body.inertia * omega);
-  }
+  });
 }
 
-void RigidSystem::turn_freely(double h, Vector& v, Vector& increment) const {
+void RigidSystem::turn_freely(double h, SystemWorkspace& work, Vector& v, Vector& increment) const {
   increment = h * v;
-  for (int slot = 0; slot < model_.slots; ++slot) {
+  share_items(work.threads, model_.slots, bodies_at_a_time, [&](int slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
     const int at = model_.layout.v_start[slot] + 3;
     const Vec3 omega = v.segment<3>(at);
     const Vec3 moment = omega.cross(body.inertia * omega);
-    if (!body.gyroscopic || moment.isZero(0)) continue;
+    if (!body.gyroscopic || moment.isZero(0)) return;
     const Vec3 turned = turned_freely(body.inertia, omega, h);
     increment.segment<3>(at) = 0.5 * h * (omega + turned);
     v.segment<3>(at) = turned;
-  }
+  });
 }
 
 void RigidSystem::assemble(const State& state, const Coefficients& c, Tangent kind,
-                           SystemWorkspace& /*work*/, BlockMatrix& out) const {
-  for (int slot = 0; slot < model_.slots; ++slot) {
+                           SystemWorkspace& work, BlockMatrix& out) const {
+  share_items(work.threads, model_.slots, bodies_at_a_time, [&](int slot) {
     const Body& body = model_.bodies[model_.slot_body[slot]];
     if (c.mass != 0) {  // inertia is in body axes: constant
       auto block = out.block(slot);
       block.topLeftCorner<3, 3>().diagonal().array() += c.mass * body.mass;
       block.bottomRightCorner<3, 3>() += c.mass * body.inertia;
     }
-    if (kind != Tangent::exact || c.damping == 0 || !body.gyroscopic) continue;
+    if (kind != Tangent::exact || c.damping == 0 || !body.gyroscopic) return;
     const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
-    if (omega.isZero(0)) continue;
+    if (omega.isZero(0)) return;
     Mat6 damping = Mat6::Zero();  // recipe 003 §5.11
     damping.bottomRightCorner<3, 3>() = skew(omega) * body.inertia - skew(body.inertia * omega);
     out.add(slot, slot, damping, c.damping);
-  }
+  });
   for (const Force& force : model_.forces)
     add_tangents(force, model_, state, kind, {c.damping, c.stiffness}, out);
 }
@@ -170,8 +172,8 @@ void RigidSystem::add_block(const Law& law, RowOrigin origin, std::uint64_t id, 
                             Interactions& rows) const {
   rows.add_block(law, origin, id);
   for (int row = 0; row < law.dim; ++row) {
-    row_terms(origin, id, row, s.terms);
-    for (const RowTerm& t : s.terms) {
+    row_terms(origin, id, row, s.terms[0]);
+    for (const RowTerm& t : s.terms[0]) {
       for (const int marker : {t.marker_a, t.marker_b}) {
         const int column = dof(model_, model_.markers[marker].body);
         if (column >= 0 && find_entry(rows.J, rows.blocks() - 1, column) == nullptr)
@@ -210,6 +212,7 @@ void RigidSystem::detect(const State& state, const DetectionQuery& query, System
     add_block(law, {Origin::friction, k}, row_id(Origin::friction, k), s, rows);
   }
   // What pulls from farther than the envelope must be seen from there.
+  s.finder.use_threads(s.threads);
   s.finder.find(state, std::max(query.envelope, longest_pull_), query.h, rows.contacts);
   rows.contacts_q = state.q;
   rows.contacts_t = state.t;
@@ -256,24 +259,29 @@ void RigidSystem::detect_limits(const State& state, const DetectionQuery& query,
 void RigidSystem::measure(const State& state, bool accelerations, SystemWorkspace& work,
                           Interactions& rows) const {
   Scratch& s = scratch(work);
+  s.finder.use_threads(s.threads);
   refresh_places(state, s);
-  rows.clear_numbers();
   if (!rows.contacts.empty() && (rows.contacts_t != state.t || rows.contacts_q != state.q)) {
     s.finder.remeasure(state, rows.contacts);
     rows.contacts_q = state.q;
     rows.contacts_t = state.t;
   }
   if (accelerations && !rows.contacts.empty()) s.finder.place_colliders(state, 0);
-  for (int i = 0; i < rows.blocks(); ++i) measure_block(state, i, accelerations, s, rows);
+  s.terms.resize(std::max<std::size_t>(s.terms.size(), threads_of(s.threads)));
+  share(s.threads, rows.blocks(), blocks_at_a_time, [&](int thread, int first, int last) {
+    for (int i = first; i < last; ++i)
+      measure_block(state, i, accelerations, s, s.terms[thread], rows);
+  });
 }
 
-void RigidSystem::measure_block(const State& state, int block, bool accelerations, Scratch& s,
-                                Interactions& rows) const {
+void RigidSystem::measure_block(const State& state, int block, bool accelerations, const Scratch& s,
+                                std::vector<RowTerm>& terms, Interactions& rows) const {
+  rows.clear_numbers(block);
   const RowOrigin origin = rows.origins[block];
   if (origin.kind == Origin::contact) return measure_contact(state, block, accelerations, s, rows);
   for (int row = 0; row < rows.laws[block].dim; ++row) {
-    row_terms(origin, rows.ids[block], row, s.terms);
-    for (const RowTerm& t : s.terms) measure_term(t, state, block, row, accelerations, s, rows);
+    row_terms(origin, rows.ids[block], row, terms);
+    for (const RowTerm& t : terms) measure_term(t, state, block, row, accelerations, s, rows);
   }
   const int last = rows.J.row_start[block + 1] - 1;
   const auto subtract = [&](const FunctionValue& target) {
@@ -395,8 +403,8 @@ void RigidSystem::add_geometric_stiffness(const State& state, const Interactions
     if (rows.origins[i].kind == Origin::contact)
       add_contact_stiffness(state, rows, i, lambda, factor, scr, out);
     for (int r = 0; r < rows.laws[i].dim; ++r) {
-      row_terms(rows.origins[i], rows.ids[i], r, scr.terms);
-      for (const RowTerm& t : scr.terms) {
+      row_terms(rows.origins[i], rows.ids[i], r, scr.terms[0]);
+      for (const RowTerm& t : scr.terms[0]) {
         const Marker& a = model_.markers[t.marker_a];
         const Marker& b = model_.markers[t.marker_b];
         const Mat12 K =

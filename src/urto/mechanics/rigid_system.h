@@ -45,8 +45,8 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   std::string describe(const Interactions& rows, int block) const override;
 
   const FreeRotation* free_rotation() const override { return this; }
-  void remove_gyroscopic(const State& state, Vector& f) const override;
-  void turn_freely(double h, Vector& v, Vector& increment) const override;
+  void remove_gyroscopic(const State& state, SystemWorkspace& work, Vector& f) const override;
+  void turn_freely(double h, SystemWorkspace& work, Vector& v, Vector& increment) const override;
   const ContactTracking* contact_tracking() const override { return this; }
   ContactShift contact_shift(const State& state, const Interactions& rows, int block,
                              const Vec3& point, const Vector& increment, double from,
@@ -78,8 +78,8 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   /// do to g_t.
   void measure_term(const RowTerm& t, const State& state, int block, int row, bool accelerations,
                     const Scratch& s, Interactions& rows) const;
-  void measure_block(const State& state, int block, bool accelerations, Scratch& s,
-                     Interactions& rows) const;
+  void measure_block(const State& state, int block, bool accelerations, const Scratch& s,
+                     std::vector<RowTerm>& terms, Interactions& rows) const;
   void measure_contact(const State& state, int block, bool accelerations, const Scratch& s,
                        Interactions& rows) const;
   void measure_contact_acceleration(const State& state, int block, const Scratch& s,

@@ -17,6 +17,7 @@
 #include "urto/model/force.h"
 #include "urto/model/layout.h"
 #include "urto/model/model.h"
+#include "urto/thread/thread_pool.h"
 
 namespace urto {
 
@@ -49,6 +50,7 @@ class System;
 class SystemWorkspace {
  public:
   virtual ~SystemWorkspace() = default;
+  ThreadPool* threads = nullptr;  ///< of the user, for what is worth sharing; null: none
 };
 
 /// A contact now, and what happened to the place where its two bodies met at an earlier time.
@@ -65,10 +67,10 @@ class FreeRotation {
   virtual ~FreeRotation() = default;
   /// Takes the gyroscopic moments out of f, a `force` of this state. For steppers of first order,
   /// to which explicit moments would give energy: they turn freely instead.
-  virtual void remove_gyroscopic(const State& state, Vector& f) const = 0;
+  virtual void remove_gyroscopic(const State& state, SystemWorkspace& work, Vector& f) const = 0;
   /// What those moments alone do to v within h, without changing its kinetic energy; `increment`
   /// is that of the configuration meanwhile, the mean velocity times h.
-  virtual void turn_freely(double h, Vector& v, Vector& increment) const = 0;
+  virtual void turn_freely(double h, SystemWorkspace& work, Vector& v, Vector& increment) const = 0;
 };
 
 /// What only contacts with memory need (penalty_system.h): material points followed from one state
@@ -141,11 +143,14 @@ class SystemAccess {
   explicit SystemAccess(const System& system) : system_(system), work_(system.make_workspace()) {}
 
   const System& system() const { return system_; }
+  SystemWorkspace& workspace() { return *work_; }
+  /// Shares out what the system can share; the pool outlives this object.
+  void use_threads(ThreadPool& pool) { work_->threads = &pool; }
   const Layout& layout() const { return system_.layout(); }
   int nq() const { return system_.nq(); }
   int nv() const { return system_.nv(); }
   void add_increment(const Vector& q, const Vector& delta, Vector& out) const {
-    urto::add_increment(layout(), q, delta, out);
+    urto::add_increment(layout(), q, delta, out, work_->threads);
   }
   Vector difference(const Vector& to, const Vector& from) const {
     Vector delta;

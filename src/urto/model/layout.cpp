@@ -16,19 +16,20 @@ void Layout::add_pose() {
   kinds.push_back(NodeKind::pose);
 }
 
-void add_increment(const Layout& layout, const Vector& q, const Vector& delta, Vector& out) {
+void add_increment(const Layout& layout, const Vector& q, const Vector& delta, Vector& out,
+                   ThreadPool* threads) {
   if (out.size() != q.size()) out.resize(q.size());
-  for (int node = 0; node < layout.nodes(); ++node) {
+  share_items(threads, layout.nodes(), 256, [&](int node) {
     const int at = layout.q_start[node], dof = layout.v_start[node];
     if (layout.kinds[node] == NodeKind::flat) {
       out.segment(at, layout.size(node)) =
           q.segment(at, layout.size(node)) + delta.segment(dof, layout.size(node));
-      continue;
+      return;
     }
     out.segment<3>(at) = q.segment<3>(at) + delta.segment<3>(dof);
     out.segment<4>(at + 3) =
         normalize(add_rotation(q.segment<4>(at + 3), delta.segment<3>(dof + 3)));
-  }
+  });
 }
 
 void difference(const Layout& layout, const Vector& to, const Vector& from, Vector& delta) {

@@ -12,6 +12,7 @@
 
 #include "urto/linalg/block_matrix.h"
 #include "urto/math/types.h"
+#include "urto/thread/thread_pool.h"
 
 namespace urto {
 
@@ -31,7 +32,8 @@ struct Layout {
 };
 
 /// q ⊕ δ; `out` may be `q`. Quaternions stay unit.
-void add_increment(const Layout& layout, const Vector& q, const Vector& delta, Vector& out);
+void add_increment(const Layout& layout, const Vector& q, const Vector& delta, Vector& out,
+                   ThreadPool* threads = nullptr);
 /// The δ with from ⊕ δ = to.
 void difference(const Layout& layout, const Vector& to, const Vector& from, Vector& delta);
 /// T(δ) with q ⊕ (δ + ε) = (q ⊕ δ) ⊕ (T(δ) ε + O(ε²)): block-diagonal, not symmetric. Left without

@@ -164,6 +164,19 @@ double relative_to_motion(double off, double q, double terms) {
   return relative(beyond, q > rounding * terms ? q : terms);
 }
 
+// What a thread takes at once.
+constexpr int bodies_at_a_time = 256, blocks_at_a_time = 128;
+
+// ‖H x − Jᵀλ − a‖².
+double squared_imbalance(const Vector& Hx, const Vector& reaction, const Vector& a) {
+  double sum = 0;
+  for (Eigen::Index d = 0; d < a.size(); ++d) {
+    const double r = Hx[d] - reaction[d] - a[d];
+    sum += r * r;
+  }
+  return sum;
+}
+
 double worst(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
 }
@@ -174,24 +187,20 @@ double Certificate::residual() const {
   return worst(worst(momentum, natural_map), natural_map_scaled);
 }
 
-// H⁻¹ block by block, kept while H stays the same: a rigid body's mass does not change from step to
+// H⁻¹ of a block, kept while H stays the same: a rigid body's mass does not change from step to
 // step. LU, not Cholesky: finite-element files have mass matrices that are not quite symmetric, and
 // q must be the one of the matrix given.
-void Certifier::invert_blocks(const BlockMatrix& H) {
-  if (H.values == mass_ && H.start == mass_start_) return;
-  mass_ = H.values;
-  mass_start_ = H.start;
-  inverse_.resize(H.values.size());
-  node_of_dof_.resize(H.rows());
-  for (int k = 0; k < H.blocks(); ++k) {
-    const int n = H.size(k);
-    for (int d = 0; d < n; ++d) node_of_dof_[H.start[k] + d] = k;
-    Eigen::Map<Matrix> out(inverse_.data() + H.offset[k], n, n);
-    if (n <= max_entry_width) {
-      out = BodyMatrix(H.block(k)).partialPivLu().inverse();
-    } else {
-      out = Matrix(H.block(k)).partialPivLu().inverse();
-    }
+void Certifier::invert_block(const BlockMatrix& H, int k) {
+  const int n = H.size(k);
+  const double* values = H.values.data() + H.offset[k];
+  double* known = mass_.data() + H.offset[k];
+  if (std::equal(values, values + n * n, known)) return;
+  std::copy(values, values + n * n, known);
+  Eigen::Map<Matrix> out(inverse_.data() + H.offset[k], n, n);
+  if (n <= max_entry_width) {
+    out = BodyMatrix(H.block(k)).partialPivLu().inverse();
+  } else {
+    out = Matrix(H.block(k)).partialPivLu().inverse();
   }
 }
 
@@ -215,13 +224,21 @@ void Certifier::solve_mass(const StepProblem& p, const Vector& x) {
     free_ = lu.info() == Eigen::Success ? Vector(lu.solve(p.a)) : x;
     return;
   }
-  invert_blocks(*blocks);
-  for (int k = 0; k < blocks->blocks(); ++k) {
+  if (blocks->start != mass_start_) {
+    mass_start_ = blocks->start;
+    mass_.assign(blocks->offset.back(), NAN);
+    inverse_.resize(blocks->offset.back());
+    node_of_dof_.resize(blocks->rows());
+    for (int k = 0; k < blocks->blocks(); ++k)
+      std::fill_n(node_of_dof_.begin() + blocks->start[k], blocks->size(k), k);
+  }
+  share_items(threads_, blocks->blocks(), bodies_at_a_time, [&](int k) {
+    invert_block(*blocks, k);
     const int n = blocks->size(k);
     free_.segment(blocks->start[k], n) =
         Eigen::Map<const Matrix>(inverse_.data() + blocks->offset[k], n, n)
             .lazyProduct(p.a.segment(blocks->start[k], n));
-  }
+  });
 }
 
 // H x, Jᵀλ, u = J x + E λ + b and q = J H⁻¹ a + b, by loops of its own.
@@ -235,9 +252,8 @@ void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vect
   resize(compliance_, p.rows());
   resize(terms_, p.rows());
   resize(force_terms_, p.dofs());  // here, that a later step which needs it allocates nothing
-  reaction_.setZero();
   if (p.dofs() > 0) {
-    multiply_mass(p, x, Hx_);
+    multiply_mass(p, x, Hx_, threads_);
     solve_mass(p, x);
   }
   compliance_.setZero();
@@ -248,29 +264,53 @@ void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vect
       terms_[it.row()] += std::abs(it.value() * lambda[c]);
     }
   }
-  for (int i = 0; i < p.J.blocks(); ++i) {
-    for (int r = 0; r < p.J.height(i); ++r) {
-      const int row = p.J.row_start[i] + r;
-      double moving = 0;
-      double free = 0;
-      double terms = 0;
-      for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
-        const BlockRows::Entry& entry = p.J.entries[e];
-        const double* values = p.J.values.data() + entry.offset + r * entry.width;
-        for (int c = 0; c < entry.width; ++c) {
-          const double of_x = values[c] * x[entry.column + c];
-          const double of_free = values[c] * free_[entry.column + c];
-          moving += of_x;
-          free += of_free;
-          terms += std::abs(of_x) + std::abs(of_free);
-          reaction_[entry.column + c] += values[c] * lambda[row];
-        }
-      }
-      u_[row] = moving + compliance_[row] + p.b[row];
-      q_[row] = free + p.b[row];
-      terms_[row] += terms + std::abs(p.b[row]) + terms_of_b;
+  share_items(threads_, p.J.blocks(), blocks_at_a_time, [&](int i) {
+    for (int r = 0; r < p.J.height(i); ++r) measure_row(p, x, i, r, terms_of_b);
+  });
+  sum_reactions(p, lambda);
+}
+
+void Certifier::measure_row(const StepProblem& p, const Vector& x, int i, int r,
+                            double terms_of_b) {
+  const int row = p.J.row_start[i] + r;
+  double moving = 0;
+  double free = 0;
+  double terms = 0;
+  for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
+    const BlockRows::Entry& entry = p.J.entries[e];
+    const double* values = p.J.values.data() + entry.offset + r * entry.width;
+    for (int c = 0; c < entry.width; ++c) {
+      const double of_x = values[c] * x[entry.column + c];
+      const double of_free = values[c] * free_[entry.column + c];
+      moving += of_x;
+      free += of_free;
+      terms += std::abs(of_x) + std::abs(of_free);
     }
   }
+  u_[row] = moving + compliance_[row] + p.b[row];
+  q_[row] = free + p.b[row];
+  terms_[row] += terms + std::abs(p.b[row]) + terms_of_b;
+}
+
+// Jᵀλ. Row blocks meet at the nodes, so each thread has a range of degrees of freedom and looks
+// through all row blocks for theirs: every sum is taken in the order of the rows.
+void Certifier::sum_reactions(const StepProblem& p, const Vector& lambda) {
+  reaction_.setZero();
+  const int range = std::max(3000, (p.dofs() + threads_of(threads_) - 1) / threads_of(threads_));
+  share(threads_, p.dofs(), range, [&](int, int first, int last) {
+    for (int i = 0; i < p.J.blocks(); ++i) {
+      for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
+        const BlockRows::Entry& entry = p.J.entries[e];
+        const int begin = std::max(first - entry.column, 0);
+        const int end = std::min(last - entry.column, entry.width);
+        const double* values = p.J.values.data() + entry.offset;
+        for (int r = 0; r < p.J.height(i) && begin < end; ++r, values += entry.width) {
+          const double force = lambda[p.J.row_start[i] + r];
+          for (int c = begin; c < end; ++c) reaction_[entry.column + c] += values[c] * force;
+        }
+      }
+    }
+  });
 }
 
 // vᵀ H⁻¹ v of one row's entry.
@@ -298,7 +338,7 @@ double Certifier::inverse_mass_norm(const BlockMatrix& H, const BlockRows::Entry
 
 // ρ_i = d / tr(J_i B⁻¹ J_iᵀ + E_ii), B the block diagonal of H (its diagonal where H is sparse).
 void Certifier::measure_scales(const StepProblem& p) {
-  scale_.assign(p.blocks(), 0.0);
+  scale_.resize(p.blocks());
   const BlockMatrix* blocks = block_diagonal_mass(p);
   if (const auto* coupled = std::get_if<BlockMatrix>(&p.H); coupled != nullptr && !blocks) {
     resize(diagonal_, coupled->rows());
@@ -307,27 +347,29 @@ void Certifier::measure_scales(const StepProblem& p) {
   } else if (blocks == nullptr) {
     diagonal_ = mass_diagonal(p);
   }
-  for (int i = 0; i < p.J.blocks(); ++i) {
-    for (int r = 0; r < p.J.height(i); ++r) {
-      for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
-        const BlockRows::Entry& entry = p.J.entries[e];
-        const double* v = p.J.values.data() + entry.offset + r * entry.width;
-        if (blocks != nullptr) {
-          scale_[i] += inverse_mass_norm(*blocks, entry, v);
-          continue;
-        }
-        for (int c = 0; c < entry.width; ++c)
-          scale_[i] += v[c] * v[c] / diagonal_[entry.column + c];
+  share_items(threads_, p.blocks(), blocks_at_a_time, [&](int i) {
+    const double inverse = inverse_scale(p, blocks, i);
+    scale_[i] = inverse > 0 ? p.K.sets[i].dim / inverse : 1;
+  });
+}
+
+double Certifier::inverse_scale(const StepProblem& p, const BlockMatrix* blocks, int i) const {
+  double sum = 0;
+  for (int r = 0; r < p.J.height(i); ++r) {
+    for (int e = p.J.entry_start[i]; e < p.J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = p.J.entries[e];
+      const double* v = p.J.values.data() + entry.offset + r * entry.width;
+      if (blocks != nullptr) {
+        sum += inverse_mass_norm(*blocks, entry, v);
+        continue;
       }
+      for (int c = 0; c < entry.width; ++c) sum += v[c] * v[c] / diagonal_[entry.column + c];
     }
   }
-  for (int i = 0; i < p.blocks(); ++i) {
-    for (int r = p.K.start[i]; r < p.K.start[i + 1]; ++r) {
-      for (SparseMatrix::InnerIterator it(p.E, r); it; ++it)
-        scale_[i] += it.row() == r ? it.value() : 0;
-    }
-    scale_[i] = scale_[i] > 0 ? p.K.sets[i].dim / scale_[i] : 1;
+  for (int r = p.K.start[i]; r < p.K.start[i + 1]; ++r) {
+    for (SparseMatrix::InnerIterator it(p.E, r); it; ++it) sum += it.row() == r ? it.value() : 0;
   }
+  return sum;
 }
 
 // What rounding can make of H x − Jᵀλ − a. Springs that a body does not stretch are large terms
@@ -356,6 +398,46 @@ double Certifier::momentum_rounding(const StepProblem& p, const Vector& x, const
   return rounding * force_terms_.norm();
 }
 
+Certifier::BlockMeasure Certifier::measure_block(const StepProblem& p, const Vector& lambda,
+                                                 Friction friction, int i) const {
+  const ConvexSet& set = p.K.sets[i];
+  const int first = p.K.start[i];
+  const Block l = lambda.segment(first, set.dim);
+  const Block ui = u_.segment(first, set.dim);
+  Block hat = ui;
+  double sliding = 0;  // μ‖u_T‖ + μ_r‖u_R‖ + μ_s|u_S|
+  const Bounds bounds = bounds_of(set, ui);
+  for (int k = 0; k < bounds.size; ++k) sliding += bounds.mu[k] * bounds.length[k];
+  if (friction == Friction::exact) hat[0] += sliding;
+
+  BlockMeasure m;
+  m.natural_map = natural_map(set, l, hat).squaredNorm();
+  m.share = natural_map(set, l, scale_[i] * hat).squaredNorm() / scale_[i];
+  m.q = scale_[i] * q_.segment(first, set.dim).squaredNorm();
+  m.terms = scale_[i] * terms_.segment(first, set.dim).squaredNorm();
+  m.cone_violation = distance_to(set, l);
+  m.duality_gap = l.dot(hat) + box_support(set, -hat);
+  switch (set.kind) {
+    case SetKind::free:
+      m.penetration = ui.cwiseAbs().maxCoeff();
+      break;
+    case SetKind::nonnegative:
+      m.penetration = std::max(0.0, -ui.minCoeff());
+      m.complementarity = l.cwiseProduct(ui).cwiseAbs().maxCoeff();
+      break;
+    case SetKind::cone:
+    case SetKind::rolling_cone:
+      m.penetration = std::max(0.0, -ui[0]);
+      m.complementarity = std::abs(l.dot(hat));
+      m.dissipation =
+          std::abs(l.tail(set.dim - 1).dot(ui.tail(set.dim - 1)) + std::max(0.0, l[0]) * sliding);
+      break;
+    case SetKind::box:
+      break;
+  }
+  return m;
+}
+
 Certificate certify(const StepProblem& p, const Vector& x, const Vector& lambda,
                     Friction friction) {
   Certificate c;
@@ -369,69 +451,53 @@ void Certifier::certify(const StepProblem& p, const Vector& x, const Vector& lam
   c.friction = friction;
   measure_motion(p, x, lambda, terms_of_b);
   measure_scales(p);
-  double momentum = 0;
-  for (int d = 0; d < p.dofs(); ++d) {
-    const double r = Hx_[d] - reaction_[d] - p.a[d];
-    momentum += r * r;
-  }
-  momentum = std::sqrt(momentum);
-  const double forces = p.a.norm() + reaction_.norm() + (p.dofs() > 0 ? Hx_.norm() : 0.0);
+  double unbalanced = 0, loads = 0, reactions = 0, rates = 0, size_of_q = 0, size_of_terms = 0;
+  double primal = 0;
+  // Each sum in its order by one thread, but several at a time.
+  share_items(p.dofs() > bodies_at_a_time * 6 ? threads_ : nullptr, 7, 1, [&](int sum) {
+    if (sum == 0) unbalanced = squared_imbalance(Hx_, reaction_, p.a);
+    if (sum == 1) loads = p.a.norm();
+    if (sum == 2) reactions = reaction_.norm();
+    if (sum == 3) rates = p.dofs() > 0 ? Hx_.norm() : 0.0;
+    if (sum == 4) size_of_q = q_.norm();
+    if (sum == 5) size_of_terms = terms_.norm();
+    if (sum == 6) primal = p.dofs() > 0 ? 0.5 * x.dot(Hx_) - p.a.dot(x) : 0.0;
+  });
+  double momentum = std::sqrt(unbalanced);
+  const double forces = loads + reactions + rates;
   if (momentum > rounding * forces)
     momentum = std::max(0.0, momentum - momentum_rounding(p, x, lambda));
   c.momentum = relative(momentum, forces);
 
+  measures_.resize(p.blocks());
+  share_items(threads_, p.blocks(), blocks_at_a_time,
+              [&](int i) { measures_[i] = measure_block(p, lambda, friction, i); });
   double sum = 0;
   double energy = 0;
   double energy_of_q = 0;
   double energy_of_terms = 0;
   double largest = -1;
   for (int i = 0; i < p.blocks(); ++i) {
-    const ConvexSet& set = p.K.sets[i];
-    const Block l = lambda.segment(p.K.start[i], set.dim);
-    const Block ui = u_.segment(p.K.start[i], set.dim);
-    Block hat = ui;
-    double sliding = 0;  // μ‖u_T‖ + μ_r‖u_R‖ + μ_s|u_S|
-    const Bounds bounds = bounds_of(set, ui);
-    for (int k = 0; k < bounds.size; ++k) sliding += bounds.mu[k] * bounds.length[k];
-    if (friction == Friction::exact) hat[0] += sliding;
-
-    sum += natural_map(set, l, hat).squaredNorm();
-    const double share = natural_map(set, l, scale_[i] * hat).squaredNorm() / scale_[i];
-    energy += share;
-    energy_of_q += scale_[i] * q_.segment(p.K.start[i], set.dim).squaredNorm();
-    energy_of_terms += scale_[i] * terms_.segment(p.K.start[i], set.dim).squaredNorm();
-    if (!(share <= largest)) {
-      largest = share;
+    const BlockMeasure& m = measures_[i];
+    sum += m.natural_map;
+    energy += m.share;
+    energy_of_q += m.q;
+    energy_of_terms += m.terms;
+    if (!(m.share <= largest)) {
+      largest = m.share;
       c.worst_block = i;
     }
-    c.cone_violation = worst(c.cone_violation, distance_to(set, l));
-    c.duality_gap += l.dot(hat) + box_support(set, -hat);
-    switch (set.kind) {
-      case SetKind::free:
-        c.penetration = worst(c.penetration, ui.cwiseAbs().maxCoeff());
-        break;
-      case SetKind::nonnegative:
-        c.penetration = worst(c.penetration, std::max(0.0, -ui.minCoeff()));
-        c.complementarity = worst(c.complementarity, l.cwiseProduct(ui).cwiseAbs().maxCoeff());
-        break;
-      case SetKind::cone:
-      case SetKind::rolling_cone:
-        c.penetration = worst(c.penetration, std::max(0.0, -ui[0]));
-        c.complementarity = worst(c.complementarity, std::abs(l.dot(hat)));
-        c.dissipation =
-            worst(c.dissipation, std::abs(l.tail(set.dim - 1).dot(ui.tail(set.dim - 1)) +
-                                          std::max(0.0, l[0]) * sliding));
-        break;
-      case SetKind::box:
-        break;
-    }
+    c.duality_gap += m.duality_gap;
+    c.cone_violation = worst(c.cone_violation, m.cone_violation);
+    c.penetration = worst(c.penetration, m.penetration);
+    c.complementarity = worst(c.complementarity, m.complementarity);
+    c.dissipation = worst(c.dissipation, m.dissipation);
   }
   c.natural_map_absolute = std::sqrt(sum);
-  c.natural_map = relative_to_motion(c.natural_map_absolute, q_.norm(), terms_.norm());
+  c.natural_map = relative_to_motion(c.natural_map_absolute, size_of_q, size_of_terms);
   c.natural_map_scaled =
       relative_to_motion(std::sqrt(energy), std::sqrt(energy_of_q), std::sqrt(energy_of_terms));
-  c.objective =
-      (p.dofs() > 0 ? 0.5 * x.dot(Hx_) - p.a.dot(x) : 0.0) + 0.5 * lambda.dot(compliance_);
+  c.objective = primal + 0.5 * lambda.dot(compliance_);
 }
 
 }  // namespace urto

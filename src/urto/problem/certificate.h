@@ -11,6 +11,7 @@
 
 #include "urto/linalg/block_factor.h"
 #include "urto/problem/step_problem.h"
+#include "urto/thread/thread_pool.h"
 
 namespace urto {
 
@@ -57,18 +58,33 @@ Certificate certify(const StepProblem& problem, const Vector& x, const Vector& l
 /// pattern, H by blocks, allocates nothing.
 class Certifier {
  public:
+  /// Shares the rows among the threads of a pool that outlives the certifier. Sums over them are
+  /// taken in the order of the rows: the certificate does not depend on it.
+  void use_threads(ThreadPool& threads) { threads_ = &threads; }
   /// `terms_of_b`: the size of the numbers that b was made of, for the rounding it was born with.
   void certify(const StepProblem& problem, const Vector& x, const Vector& lambda, Friction friction,
                Certificate& out, double terms_of_b = 0);
 
  private:
+  /// What one row block adds to the sums and maxima of a certificate.
+  struct BlockMeasure {
+    double natural_map = 0, share = 0, q = 0, terms = 0;  ///< squares
+    double duality_gap = 0;
+    double cone_violation = 0, penetration = 0, complementarity = 0, dissipation = 0;
+  };
+
   void measure_motion(const StepProblem& p, const Vector& x, const Vector& lambda,
                       double terms_of_b);
-  void invert_blocks(const BlockMatrix& H);
+  void measure_row(const StepProblem& p, const Vector& x, int block, int row, double terms_of_b);
+  void sum_reactions(const StepProblem& p, const Vector& lambda);
+  BlockMeasure measure_block(const StepProblem& p, const Vector& lambda, Friction friction,
+                             int block) const;
+  void invert_block(const BlockMatrix& H, int node);
   bool solve_coupled(const BlockMatrix& H, const Vector& a);
   void solve_mass(const StepProblem& p, const Vector& x);
   double inverse_mass_norm(const BlockMatrix& H, const BlockRows::Entry& entry,
                            const double* v) const;
+  double inverse_scale(const StepProblem& p, const BlockMatrix* blocks, int block) const;
   void measure_scales(const StepProblem& p);
 
   double momentum_rounding(const StepProblem& p, const Vector& x, const Vector& lambda);
@@ -78,7 +94,9 @@ class Certifier {
   Vector force_terms_;  ///< |H||x| + |Jᵀ||λ| + |a|
   std::vector<double> scale_, mass_, inverse_;
   std::vector<int> mass_start_, node_of_dof_;
+  std::vector<BlockMeasure> measures_;
   BlockFactor coupled_;  ///< of an H whose blocks are coupled
+  ThreadPool* threads_ = nullptr;
 };
 
 }  // namespace urto

@@ -251,9 +251,9 @@ void set_compliance(StepProblem& problem, std::span<const double> values) {
   E.finalize();
 }
 
-void multiply_mass(const StepProblem& problem, const Vector& x, Vector& y) {
+void multiply_mass(const StepProblem& problem, const Vector& x, Vector& y, ThreadPool* threads) {
   if (const auto* blocks = std::get_if<BlockMatrix>(&problem.H)) {
-    multiply(*blocks, x, y);
+    multiply(*blocks, x, y, threads);
   } else {
     y.noalias() = std::get<SparseMatrix>(problem.H) * x;
   }

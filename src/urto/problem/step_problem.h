@@ -73,7 +73,8 @@ double compliance(const StepProblem& problem, int row);
 void set_compliance(StepProblem& problem, std::span<const double> values);
 
 /// y = H x.
-void multiply_mass(const StepProblem& problem, const Vector& x, Vector& y);
+void multiply_mass(const StepProblem& problem, const Vector& x, Vector& y,
+                   ThreadPool* threads = nullptr);
 
 /// max |A − Aᵀ| / max |A|; zero for an empty matrix.
 double asymmetry(const SparseMatrix& A);

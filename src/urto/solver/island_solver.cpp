@@ -228,7 +228,7 @@ void IslandSolver::sweep_islands() {
     island_options_ = &threaded_options_;
   }
   next_ = 0;
-  pool_.run(threads, [this](int thread) {
+  pool_->run(threads, [this](int thread) {
     constexpr int at_a_time = 16;
     const int all = static_cast<int>(work_.size());
     for (int first = next_.fetch_add(at_a_time); first < all; first = next_.fetch_add(at_a_time)) {

@@ -18,7 +18,7 @@
 #include "urto/solver/automatic.h"
 #include "urto/solver/coupled_rows.h"
 #include "urto/solver/island_problem.h"
-#include "urto/solver/thread_pool.h"
+#include "urto/thread/thread_pool.h"
 
 namespace urto {
 
@@ -31,6 +31,8 @@ class IslandSolver {
   /// else null.
   const Certificate* solve(const StepProblem& p, const SolveOptions& options, Vector& x,
                            Vector& lambda, StepSolveReport& report);
+  /// Another pool than its own.
+  void use_threads(ThreadPool& pool) { pool_ = &pool; }
   Certifier& certifier() { return certifier_; }
 
  private:
@@ -100,7 +102,8 @@ class IslandSolver {
 
   const RegisteredSolver& solver_;
   bool automatic_;
-  ThreadPool pool_;
+  ThreadPool own_pool_;
+  ThreadPool* pool_ = &own_pool_;
   std::vector<std::unique_ptr<Worker>> workers_ = {};
   std::mutex progress_mutex_;
   Certifier certifier_;

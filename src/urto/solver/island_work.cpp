@@ -209,7 +209,7 @@ void IslandSolver::hand_on_islands() {
     return;
   }
   share_out(threads);
-  pool_.run(threads, [this](int thread) {
+  pool_->run(threads, [this](int thread) {
     for (int k = 0; k < handed_count_; ++k) {
       if (handed_[k].thread == thread) hand_on(worker(thread), handed_[k]);
     }

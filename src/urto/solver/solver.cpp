@@ -34,6 +34,10 @@ const SolverInfo& Solver::info() const {
   return impl_->info();
 }
 
+void Solver::use_threads(ThreadPool& pool) {
+  impl_->use_threads(pool);
+}
+
 void Solver::solve(const StepProblem& problem, const SolveOptions& options, Vector& x,
                    Vector& lambda, StepSolveReport& report) {
   impl_->solve(problem, options, x, lambda, report);

@@ -29,6 +29,8 @@
 
 namespace urto {
 
+class ThreadPool;
+
 enum class Status : std::uint8_t {
   converged,        ///< the certificate meets the tolerance (convex: and the velocity has settled)
   iteration_limit,  ///< stopped by max_iterations; the best iterate is returned
@@ -149,6 +151,9 @@ class Solver {
   Solver& operator=(const Solver&) = delete;
 
   const SolverInfo& info() const;
+  /// The threads of somebody who has some, instead of its own; they outlive the solver. How many of
+  /// them work is said by the options.
+  void use_threads(ThreadPool& pool);
 
   /// λ in: a warm start (one that is not a number counts as zero); out: x and λ of the solution, or
   /// of the best that was found. The status is that of the methods' own measurements: `certify` the

@@ -9,6 +9,7 @@ namespace urto {
 namespace {
 
 constexpr int projection_rounds = 5;
+constexpr int blocks_at_a_time = 256;  // what a thread takes at once
 constexpr std::string_view joint_account = "dvi_joint_work";
 /// What rigid joints may have given in all, relative to the largest kinetic energy of the run.
 constexpr double joint_credit = 1e-3;
@@ -62,8 +63,22 @@ void DviStepper::add_law(int block, double h) {
       kernel_.push[block] = std::max(0.0, -rate);
     }
   }
-  kernel_.add_pull(block);
-  kernel_.add_rebound(block);
+}
+
+// Pulls add to bodies and rebounds to a list: by one thread, in the order of the rows.
+void DviStepper::add_laws(double h) {
+  const int blocks = kernel_.rows.blocks();
+  special_.resize(blocks);
+  share_items(&kernel_.threads, blocks, blocks_at_a_time, [&](int i) {
+    const Law& law = kernel_.rows.laws[i];
+    special_[i] = law.cohesion != 0 || law.restitution > 0 ? 1 : 0;
+    add_law(i, h);
+  });
+  for (int i = 0; i < blocks; ++i) {
+    if (special_[i] == 0) continue;
+    kernel_.add_pull(i);
+    kernel_.add_rebound(i);
+  }
 }
 
 // Forces of the start, without the gyroscopic moments: they turn the velocity while bodies move.
@@ -71,7 +86,7 @@ void DviStepper::predict(const State& state) {
   kernel_.system.force(state, force_);
   kernel_.v_before = state.v;
   if (const FreeRotation* rotation = kernel_.system.system().free_rotation())
-    rotation->remove_gyroscopic(state, force_);
+    rotation->remove_gyroscopic(state, kernel_.system.workspace(), force_);
 }
 
 // Bodies fly freely between the impulses of this step and those of the next: the orientation must
@@ -79,7 +94,7 @@ void DviStepper::predict(const State& state) {
 void DviStepper::move(State& state, double h) {
   state.v = kernel_.v_after;
   if (const FreeRotation* rotation = kernel_.system.system().free_rotation())
-    rotation->turn_freely(h, state.v, delta_);
+    rotation->turn_freely(h, kernel_.system.workspace(), state.v, delta_);
   else
     delta_ = h * state.v;
   kernel_.system.add_increment(state.q, delta_, state.q);
@@ -93,7 +108,7 @@ void DviStepper::assemble(const State& state, double h, Tangent kind) {
   BlockMatrix& H = kernel_.H();
   H.start_assembly(kernel_.system.layout().v_start, BlockMatrix::Symmetry::symmetric);
   kernel_.system.assemble(state, {.mass = 1, .damping = implicit ? h : 0}, kind, H);
-  multiply(H, kernel_.v_before, kernel_.problem.a);
+  multiply(H, kernel_.v_before, kernel_.problem.a, &kernel_.threads);
   kernel_.problem.a += h * force_;
   if (implicit) kernel_.system.assemble(state, {.stiffness = h * h}, kind, H);
   H.finish_assembly();
@@ -146,7 +161,7 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
   assemble(state, h, exact ? Tangent::exact : Tangent::semidefinite);
   if (exact && !definite_.factorize(kernel_.H())) assemble(state, h, Tangent::semidefinite);
   kernel_.begin_rows(h);
-  for (int i = 0; i < kernel_.rows.blocks(); ++i) add_law(i, h);
+  add_laws(h);
   report.timings.assemble = clock.lap();
 
   kernel_.solve(memory, report);

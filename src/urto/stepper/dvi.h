@@ -40,6 +40,7 @@ class DviStepper final : public Stepper {
   void move(State& state, double h);
   void assemble(const State& state, double h, Tangent kind);
   void add_law(int block, double h);
+  void add_laws(double h);
   bool limit_joint_work(const State& state, StepMemory& memory, StepReport& report);
 
   ImpulseKernel kernel_;
@@ -47,6 +48,7 @@ class DviStepper final : public Stepper {
   BlockFactor definite_;  ///< tells whether H with exact tangents is positive definite
   double stabilisation_step_ = 0;
   Vector force_, delta_;
+  std::vector<std::uint8_t> special_ = {};  ///< per block: pulls, or may rebound
 };
 
 }  // namespace urto

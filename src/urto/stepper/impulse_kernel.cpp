@@ -27,6 +27,40 @@ ConvexSet set_of(const Law& law, double h) {
 // Of the share of restitution, and of the work relative to that of stopping the approach.
 constexpr double rebound_accuracy = 1e-6;
 
+// What a thread takes at once.
+constexpr int blocks_at_a_time = 256;
+
+// The same in the space of all velocities.
+constexpr int numbers_at_a_time = 8192;
+
+void copy(ThreadPool& threads, const double* from, Eigen::Index count, double* to) {
+  threads.share(static_cast<int>(count), numbers_at_a_time, [&](int, int first, int last) {
+    std::copy(from + first, from + last, to + first);
+  });
+}
+
+void assign(ThreadPool& threads, const Vector& from, Vector& to) {
+  if (to.size() != from.size()) to.resize(from.size());
+  copy(threads, from.data(), from.size(), to.data());
+}
+
+void assign(ThreadPool& threads, const BlockRows& from, BlockRows& to) {
+  to.columns = from.columns;
+  to.row_start = from.row_start;
+  to.entry_start = from.entry_start;
+  to.entries = from.entries;
+  to.values.resize(from.values.size());
+  copy(threads, from.values.data(), static_cast<Eigen::Index>(from.values.size()),
+       to.values.data());
+}
+
+void set_mean(ThreadPool& threads, const Vector& a, const Vector& b, Vector& mean) {
+  if (mean.size() != a.size()) mean.resize(a.size());
+  threads.share(static_cast<int>(a.size()), numbers_at_a_time, [&](int, int first, int last) {
+    for (int k = first; k < last; ++k) mean[k] = 0.5 * (a[k] + b[k]);
+  });
+}
+
 // FNV-1a, to compare which contacts carry load in two steps.
 void mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 1099511628211ULL;
@@ -35,7 +69,8 @@ void mix(std::uint64_t& hash, std::uint64_t value) {
 }  // namespace
 
 ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& wanted)
-    : system(mechanics),
+    : threads(wanted.threads),
+      system(mechanics),
       options(wanted),
       solver_(make_solver(wanted.solver.solver)),
       solver_options_(wanted.solver) {
@@ -43,13 +78,17 @@ ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& w
   solver_options_.threads = options.threads;
   solver_options_.islands = options.islands;
   solver_options_.settle = false;
+  system.use_threads(threads);
+  solver_->use_threads(threads);
+  certifier_.use_threads(threads);
 }
 
 void ImpulseKernel::begin_rows(double h) {
   h_ = h;
-  problem.K.sets.clear();
-  problem.K.start.resize(1);
-  for (const Law& law : rows.laws) problem.K.push_back(set_of(law, h));
+  problem.K.sets.resize(rows.blocks());
+  problem.K.start = rows.J.row_start;
+  share_items(&threads, rows.blocks(), blocks_at_a_time,
+              [&](int i) { problem.K.sets[i] = set_of(rows.laws[i], h); });
   if (problem.b.size() != rows.rows()) problem.b.resize(rows.rows());
   compliance.assign(rows.rows(), 0.0);
   push.assign(rows.blocks(), 0.0);
@@ -85,7 +124,7 @@ void ImpulseKernel::add_rebound(int block) {
 
 void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
   set_compliance(problem, compliance);
-  problem.J = rows.J;
+  assign(threads, rows.J, problem.J);
   recall(memory, rows, h_, impulses);
   if (v_after.size() != system.nv()) v_after.resize(system.nv());
   solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
@@ -132,8 +171,9 @@ bool ImpulseKernel::seek_root(Rebound& r, bool last) {
 void ImpulseKernel::limit_rebounds(StepReport& report) {
   constexpr int rounds = 20;
   report.limited_rebounds = 0;
+  if (rebound_rows_.empty()) return;
   for (int round = 0; round <= rounds; ++round) {
-    mean_ = 0.5 * (v_before + v_after);
+    set_mean(threads, v_before, v_after, mean_);
     bool again = false;
     for (Rebound& r : rebound_rows_) again = seek_root(r, round >= rounds - 1) || again;
     if (!again || round == rounds) break;
@@ -143,7 +183,7 @@ void ImpulseKernel::limit_rebounds(StepReport& report) {
 }
 
 double ImpulseKernel::joint_work() {
-  mean_ = 0.5 * (v_before + v_after);
+  set_mean(threads, v_before, v_after, mean_);
   double work = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
     if (!holds_position(rows.laws[i])) continue;
@@ -167,17 +207,20 @@ void ImpulseKernel::certify(const State& state, StepReport& report) {
 // Energy by ½(v + v⁺)·(impulse), with v after turning freely, which is exactly what each impulse
 // does to the kinetic energy.
 void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport& report) {
-  mean_ = 0.5 * (v_before + v_after);
+  set_mean(threads, v_before, v_after, mean_);
   report.energy = {};
   report.joint_error = report.penetration = report.early_rebound = 0;
   report.contact_energy_before = report.contact_energy = 0;
   report.contacts = report.active = 0;
   report.active_set = 1469598103934665603ULL;
+  rates_.setZero(rows.rows());
+  share_items(&threads, rows.blocks(), blocks_at_a_time, [&](int i) {
+    multiply_add_block(rows.J, i, mean_.data(), rates_.data() + rows.J.row_start[i]);
+  });
   for (int i = 0; i < rows.blocks(); ++i) {
     const Law& law = rows.laws[i];
     const int first = rows.J.row_start[i];
-    std::array<double, max_block> u{};
-    multiply_add_block(rows.J, i, mean_.data(), u.data());
+    const double* u = rates_.data() + first;
     if (law.kind == LawKind::equality) {
       for (int r = 0; r < law.dim; ++r) {
         if (holds_position(law))
@@ -188,7 +231,7 @@ void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport&
       report.energy.supplied -= impulses[first] * rows.g_t[first];
       report.energy.friction -= impulses[first] * (u[0] + rows.g_t[first]);
     } else {
-      audit_contact(i, u.data(), report);
+      audit_contact(i, u, report);
     }
   }
   report.h = h_;
@@ -251,12 +294,14 @@ void ImpulseKernel::audit_potential(int block, double mean_rate, StepReport& rep
 // −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all we can ask for, and v̄ᵀD v⁺ =
 // P(v̄) + ¼(P(v⁺) − P(v)).
 void ImpulseKernel::audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy) {
-  probe_ = state;
-  probe_.v = v_before;
+  probe_.t = state.t;
+  probe_.memory = state.memory;
+  assign(threads, state.q, probe_.q);
+  assign(threads, v_before, probe_.v);
   const double before = system.powers(probe_).dissipated;
-  probe_.v = v_after;
+  assign(threads, v_after, probe_.v);
   const double after = system.powers(probe_).dissipated;
-  probe_.v = mean_;
+  assign(threads, mean_, probe_.v);
   const Powers mean = system.powers(probe_);
   const double sign = implicit_damping ? 1 : -1;
   energy.damping += h_ * (mean.dissipated + sign * 0.25 * (after - before));

@@ -21,6 +21,7 @@ class ImpulseKernel {
  public:
   ImpulseKernel(const System& system, const SimulationOptions& options);
 
+  ThreadPool threads;  ///< of the run: for the system, the solver, the certificate
   SystemAccess system;
   SimulationOptions options;
   Interactions rows;
@@ -75,6 +76,7 @@ class ImpulseKernel {
   Vector mean_;
   std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
   std::vector<Rebound> rebound_rows_ = {};
+  Vector rates_;  ///< J times the mean velocity
 };
 
 }  // namespace urto

@@ -4,26 +4,39 @@
 
 namespace urto {
 
+namespace {
+
+bool before(const StepMemory::Item& a, const StepMemory::Item& b) {
+  return a.id < b.id;
+}
+
+}  // namespace
+
 void remember(const Interactions& rows, const Vector& lambda, double h, StepMemory& memory) {
   memory.h = h;
-  memory.items.clear();
+  memory.items.resize(rows.blocks());
   for (int i = 0; i < rows.blocks(); ++i)
-    memory.items.push_back({rows.ids[i], rows.J.row_start[i], rows.laws[i].dim});
-  std::sort(memory.items.begin(), memory.items.end(),
-            [](const auto& a, const auto& b) { return a.id < b.id; });
+    memory.items[i] = {rows.ids[i], rows.J.row_start[i], rows.laws[i].dim};
+  if (!std::is_sorted(memory.items.begin(), memory.items.end(), before))
+    std::sort(memory.items.begin(), memory.items.end(), before);
   memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
 }
 
+// Rows mostly come in the order of their ids: where one was found, the next follows.
 void recall(const StepMemory& memory, const Interactions& rows, double h, Vector& lambda) {
   lambda.setZero(rows.rows());
   const double scale = memory.h > 0 ? h / memory.h : 0;
+  auto at = memory.items.begin();
+  const auto end = memory.items.end();
   for (int i = 0; i < rows.blocks(); ++i) {
-    const auto at =
-        std::lower_bound(memory.items.begin(), memory.items.end(), rows.ids[i],
-                         [](const StepMemory::Item& m, std::uint64_t id) { return m.id < id; });
-    if (at == memory.items.end() || at->id != rows.ids[i] || at->dim != rows.laws[i].dim) continue;
-    for (int r = 0; r < at->dim; ++r)
-      lambda[rows.J.row_start[i] + r] = scale * memory.lambda[at->start + r];
+    const StepMemory::Item wanted{.id = rows.ids[i]};
+    if (at == end || at->id != wanted.id)
+      at = std::lower_bound(memory.items.begin(), end, wanted, before);
+    if (at == end || at->id != wanted.id) continue;
+    const StepMemory::Item& item = *at++;
+    if (item.dim != rows.laws[i].dim) continue;
+    for (int r = 0; r < item.dim; ++r)
+      lambda[rows.J.row_start[i] + r] = scale * memory.lambda[item.start + r];
   }
 }
 
