@@ -163,8 +163,9 @@ TEST(EnergyAudit, SoftRowsStoreAndDampTheirEnergy) {
       }
       EXPECT_NEAR(order(error[0], error[1]), p, 0.35) << stepper << " " << static_cast<int>(kind);
       // The trapezoidal rule keeps the energy of what is linear but for its damper.
-      if (numerical[0] > 1e-12)
+      if (numerical[0] > 1e-12) {
         EXPECT_NEAR(order(numerical[0], numerical[1]), p, 0.35) << stepper;
+      }
     }
   }
 }

@@ -215,6 +215,7 @@ SimulationOptions random_dvi(Random& random) {
   s.friction = random.integer(0, 3) == 0 ? Friction::convex : Friction::exact;
   o.adaptive = random.integer(0, 4) == 0;
   o.error_tolerance = 1e-4;
+  o.min_step = 2e-4;
   return o;
 }
 

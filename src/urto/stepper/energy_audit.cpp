@@ -338,7 +338,8 @@ void EnergyAuditor::add_rows(const Motion& part, EnergyFlow& flow) const {
 
 void EnergyAuditor::add(const State& state, const Motion& part, StepReport& report) {
   look(state, part, next_);
-  if (now_.lambda.size() != next_.lambda.size()) {  // rows that came or went
+  // Where rows came or went, those of the end stand for both.
+  if (now_.lambda.size() != next_.lambda.size() || now_.rate.size() != next_.rate.size()) {
     now_.lambda = next_.lambda;
     now_.rate = next_.rate;
     now_.g_t = next_.g_t;

@@ -51,6 +51,12 @@ bool SmoothStepper::one_sided_trouble(const State& state, std::string& trouble) 
   return true;
 }
 
+void SmoothStepper::start_audit(StepReport& report) {
+  measure_rows(point_.state);
+  trial_.lambda = point_.lambda;
+  auditor_.start(point_.state, motion(0), report);
+}
+
 bool SmoothStepper::recall_point(const State& state, const StepMemory& memory, StepReport& report,
                                  std::string& trouble) {
   point_.state = state;
@@ -58,11 +64,11 @@ bool SmoothStepper::recall_point(const State& state, const StepMemory& memory, S
   const std::vector<double>* a = memory.arrays.find(method_array);
   const std::vector<double>* a_true = memory.arrays.find(motion_array);
   const auto n = static_cast<std::size_t>(system_.nv());
-  if (memory.h > 0 && a != nullptr && a->size() == n && a_true != nullptr && a_true->size() == n &&
-      auditor_.recall(memory)) {
+  if (memory.h > 0 && a != nullptr && a->size() == n && a_true != nullptr && a_true->size() == n) {
     point_.a = as_vector(*a);
     point_.a_true = as_vector(*a_true);
     point_.lambda = as_vector(memory.lambda) / memory.h;
+    if (!auditor_.recall(memory)) start_audit(report);
     return true;
   }
   point_.h = 0;
@@ -75,8 +81,7 @@ bool SmoothStepper::recall_point(const State& state, const StepMemory& memory, S
     return false;
   }
   point_.a_true = point_.a;
-  trial_.lambda = point_.lambda;
-  auditor_.start(point_.state, motion(0), report);
+  start_audit(report);
   return true;
 }
 

@@ -67,6 +67,7 @@ class SmoothStepper : public Stepper {
   void remember_point(StepMemory& memory, double h) const;
   bool cut_and_advance(double h, StepReport& report, Work& work, std::string& trouble);
   bool one_sided_trouble(const State& state, std::string& trouble);
+  void start_audit(StepReport& report);
   EnergyAuditor::Motion motion(double h) const {
     return {rows_, rate_, trial_.lambda, claimed_, h, lateness()};
   }
