@@ -57,10 +57,8 @@ void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& mem
   known_step_ = memory.h;
   stored_ = (*kept)[0];
   for (int i = 0; i < rows.blocks(); ++i) {
-    const auto at =
-        std::lower_bound(memory.items.begin(), memory.items.end(), rows.ids[i],
-                         [](const StepMemory::Item& m, std::uint64_t id) { return m.id < id; });
-    if (at == memory.items.end() || at->id != rows.ids[i] || at->dim != rows.laws[i].dim) continue;
+    const StepMemory::Item* at = memory.find(rows.ids[i], rows.laws[i].dim);
+    if (at == nullptr) continue;
     for (int r = 0; r < at->dim; ++r) {
       known_[rows.J.row_start[i] + r] = (*kept)[1 + at->start + r];
       predicted_[rows.J.row_start[i] + r] = (*kept)[1 + n + at->start + r];
@@ -69,11 +67,10 @@ void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& mem
 }
 
 // A rigid row is asked to end with −g_t; that it removes its g besides is the scheme's doing.
-void EnergyAuditor::keep_rates(const Impulses& step, double stored) {
+void EnergyAuditor::keep_rates(const Impulses& step) {
   const Interactions& rows = step.rows;
   const std::size_t n = rows.rows();
   kept_.resize(1 + 2 * n);
-  kept_[0] = stored;
   for (int i = 0; i < rows.blocks(); ++i) {
     for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
       kept_[1 + r] = (holds_position(rows.laws[i]) ? 0 : rate_after_[r]) - rows.g_t[r];
@@ -91,12 +88,12 @@ double EnergyAuditor::work_of_impulses(const Impulses& step) {
   smooth_ += step.problem.a - work_;
   double work = mean_.dot(smooth_);
   for (int r = 0; r < step.rows.rows(); ++r)
-    work += lost(step, r) - step.impulses[r] * step.rows.g_t[r];
+    work += row_work(step, r) - step.impulses[r] * step.rows.g_t[r];
   return work;
 }
 
-/// γ ū: negative where energy is lost.
-double EnergyAuditor::lost(const Impulses& step, int row) const {
+// γ ū: negative where energy is lost.
+double EnergyAuditor::row_work(const Impulses& step, int row) const {
   return 0.5 * step.impulses[row] * (rate_before_[row] + rate_after_[row]);
 }
 
@@ -188,7 +185,7 @@ double EnergyAuditor::turned(const Impulses& step, int row) const {
 void EnergyAuditor::add_normal(const Impulses& step, int block, EnergyFlow& flow) const {
   const int row = step.rows.J.row_start[block];
   const double impulse = step.impulses[row];
-  const double work = lost(step, row);
+  const double work = row_work(step, row);
   if (work > 0) {
     flow.recovery += std::min(work, impulse * step.push[block]);
   } else {
@@ -214,7 +211,7 @@ void EnergyAuditor::add_block(const Impulses& step, int block, EnergyFlow& flow)
     }
   }
   for (int r = tangential; r < rows.J.row_start[block + 1]; ++r) {
-    flow.friction -= lost(step, r);
+    flow.friction -= row_work(step, r);
     flow.supplied -= step.impulses[r] * rows.g_t[r];
   }
 }
@@ -241,7 +238,7 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   report.energy = {};
   add_forces(state, step, report.energy);
   for (int i = 0; i < rows.blocks(); ++i) add_block(step, i, report.energy);
-  keep_rates(step, 0);
+  keep_rates(step);
   if (std::any_of(rows.laws.begin(), rows.laws.end(), stores_one_sided)) {
     soft_rows_ = rows;
   } else if (soft_rows_.blocks() > 0) {

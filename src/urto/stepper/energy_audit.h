@@ -65,7 +65,7 @@ class EnergyAuditor {
     Vector lambda, rate, g_t;
   };
   void recall_rates(const Interactions& rows, const StepMemory& memory);
-  double lost(const Impulses& step, int row) const;
+  double row_work(const Impulses& step, int row) const;
   void add_block(const Impulses& step, int block, EnergyFlow& flow) const;
   void add_joint(const Impulses& step, int block, EnergyFlow& flow) const;
   void add_drive(const Impulses& step, int row, const Law& law, EnergyFlow& flow) const;
@@ -74,7 +74,7 @@ class EnergyAuditor {
   double turned(const Impulses& step, int row) const;
   void add_forces(const State& state, const Impulses& step, EnergyFlow& flow);
   double work_of_impulses(const Impulses& step);
-  void keep_rates(const Impulses& step, double stored);
+  void keep_rates(const Impulses& step);
   void look(const State& state, const Motion& at, Moment& out);
   void add_rows(const Motion& part, EnergyFlow& flow) const;
 

@@ -98,7 +98,7 @@ StepOutcome StepDoubling::attempt(const State& state, double h, const StepMemory
   fine_memory_ = memory;
   outcome = inner_.step(fine_, 0.5 * h, fine_memory_, first_half_);
   if (outcome.failed()) return outcome;
-  if (options_.extrapolate) {
+  if (options_.extrapolate && inner_.can_extrapolate()) {
     before_ = fine_;
     inner_.align_velocities(fine_);
     auditor_.displace(before_, fine_, fine_memory_, first_half_);

@@ -30,6 +30,9 @@ struct StepMemory {
   std::vector<double> lambda = {};
   double h = 0;
   NamedArrays arrays = {};
+
+  /// Of a row block; null if there was none of that id and size.
+  const Item* find(std::uint64_t id, int dim) const;
 };
 
 /// Multipliers of a step as the next one's memory.
