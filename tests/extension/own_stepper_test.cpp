@@ -62,6 +62,9 @@ TEST(OwnStepper, IsRegisteredAndRunsAModelByName) {
   }
   ASSERT_EQ(run.run_state(), urto::RunState::finished) << run.failure();
   EXPECT_NEAR(run.state().q[2], -0.5 * 9.81 * 0.25, 1e-12);  // exact for a constant force
+  // Without an auditor of its own, what the balance leaves over is numerical: none here.
+  EXPECT_NEAR(run.energy().numerical(), 0, 1e-12);
+  EXPECT_EQ(run.energy().numerical(), run.energy().total() - run.energy().start);
 }
 
 }  // namespace

@@ -73,12 +73,16 @@ TEST_F(ResultFile, EnergyColumnsBalance) {
   };
   const auto kinetic = column("kinetic"), potential = column("potential"),
              supplied = column("supplied"), friction = column("friction"),
-             impact = column("impact"), damping = column("damping"),
-             numerical = column("numerical");
+             impact = column("impact"), drive = column("drive"), damping = column("damping"),
+             recovery = column("recovery"), numerical = column("numerical"),
+             unexplained = column("unexplained");
   const double start = r.number("/run/start_energy");
   for (std::size_t k = 0; k < kinetic.size(); ++k) {
     EXPECT_NEAR(kinetic[k] + potential[k],
-                start + supplied[k] - friction[k] - impact[k] - damping[k] + numerical[k], 1e-9);
+                start + supplied[k] + recovery[k] - friction[k] - impact[k] - drive[k] -
+                    damping[k] + numerical[k],
+                1e-9);
+    EXPECT_NEAR(unexplained[k], 0, 1e-9);
   }
   EXPECT_GT(impact.back(), 0.0);
 }

@@ -99,7 +99,9 @@ inline Result invented_result() {
     step.report.h = 0.25;
     step.report.contacts = k;
     step.report.solve.sweeps = 10 + k;
-    step.energy = {.kinetic = 3.0 * k, .potential = 1.5, .friction = 0.5 * k};
+    step.energy.kinetic = 3.0 * k;
+    step.energy.potential = 1.5;
+    step.energy.friction = 0.5 * k;
     step.report.timings.solve = 1e-3;
     out.steps.push_back(step);
   }

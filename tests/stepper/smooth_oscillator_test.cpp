@@ -39,7 +39,6 @@ double measured_radius(const SimulationOptions& options, double frequency) {
     memory.h = h;
     memory.arrays.at("true_acceleration") = {-stiffness * s.q[0]};
     memory.arrays.at("acceleration") = {k == 2 ? 1 / (h * h) : 0};
-    memory.arrays.at("power") = {0, 0};
     // Explicit methods take the acceleration of the state for their own.
     StepReport report;
     stepper->step(s, h, memory, report);

@@ -72,7 +72,6 @@ TEST(SmoothPendulum, AnInconsistentStartCostsAnOrder) {
     StepMemory memory;
     memory.h = 1.0 / steps;
     memory.arrays.at("acceleration") = memory.arrays.at("true_acceleration") = {0, 0, 0};
-    memory.arrays.at("power") = {0, 0};
     memory.lambda = {0};
     StepReport report;
     for (int i = 0; i < steps; ++i) stepper->step(run.state, 1.0 / steps, memory, report);

@@ -6,7 +6,7 @@
 //     J         ∂g/∂q in the tangent space, block-sparse;   u = J v + g_t
 //     g_t       ∂g/∂t: motors, and kinematic bodies
 //     J̇v        = vᵀ K v plus the mixed and second time derivatives, when asked for (smooth
-//               steppers)
+//               steppers); else of motors what their function of time gives, the rate of g_t
 //
 // Detection decides once per step which rows there are; measuring puts numbers into them at any
 // state, as often as Newton likes.

@@ -284,20 +284,27 @@ Energies PenaltySystem::energies(const State& state, SystemWorkspace& work) cons
   return e;
 }
 
-// What the springs do not give back: damping and friction, both counted as damping; and what
-// kinematic bodies give. A spring at its bound that is drawn further only follows the bound.
+// What the springs do not give back: the normal damper's, and of the tangential force what its
+// spring does not store, which is the damper's c_t ‖u_T‖² while the contact sticks and friction's
+// while it slips; and what kinematic bodies give. A spring at its bound that is drawn further only
+// follows the bound.
 Powers PenaltySystem::powers(const State& state, SystemWorkspace& work) const {
   Scratch& s = scratch(work);
   Powers out = inner_.powers(state, *s.inner);
   find_pushes(state, s);
   for (const Push& p : s.pushes) {
     const double spring = law_.stiffness * std::pow(p.depth, law_.exponent);
-    out.dissipated -= p.force.dot(p.velocity) - spring * p.velocity[0];
+    out.dissipated += (spring - p.force[0]) * p.velocity[0];
     for (int r = 0; r < std::min(3, s.rows.laws[p.block].dim); ++r)
       out.supplied -= p.force[r] * s.rows.g_t[s.rows.J.row_start[p.block] + r];
-    if (p.stiffness == 0) continue;
+    const Eigen::Vector2d slip = p.velocity.tail<2>();
+    double lost = -p.force.tail<2>().dot(slip);
+    if (p.stiffness == 0) {
+      out.friction += lost;
+      continue;
+    }
     const Eigen::Vector2d held = held_stretch(p);
-    Eigen::Vector2d rate = p.velocity.tail<2>();
+    Eigen::Vector2d rate = slip;
     const double size = held.norm();
     const bool slips = p.stiffness * size >= p.bound * (1 - 1e-9);
     if (slips && size > 0 && held.dot(rate) > 0) {
@@ -305,7 +312,8 @@ Powers PenaltySystem::powers(const State& state, SystemWorkspace& work) const {
       const double grows = s.rows.laws[p.block].friction * p.by_place(0, 0) * p.velocity[0];
       rate += (grows / p.stiffness - direction.dot(rate)) * direction;
     }
-    out.dissipated -= p.stiffness * held.dot(rate);
+    lost -= p.stiffness * held.dot(rate);
+    (slips ? out.friction : out.dissipated) += lost;
   }
   return out;
 }

@@ -42,6 +42,7 @@ struct Energies {  ///< [J]
 struct Powers {           ///< [W]
   double dissipated = 0;  ///< by damping, ≥ 0
   double supplied = 0;    ///< by loads and motors' force laws
+  double friction = 0;    ///< dissipated by friction that is a force law, ≥ 0
 };
 
 class System;

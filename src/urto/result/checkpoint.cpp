@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kind = "urto-checkpoint";
-/// 3: arrays of the step's memory by their names.
-constexpr std::string_view format = "urto-checkpoint 4";
+/// 3: arrays of the step's memory by their names; 5: drives and defects in the energy account.
+constexpr std::string_view format = "urto-checkpoint 5";
 
 std::span<const double> values(const Vector& v) {
   return {v.data(), static_cast<std::size_t>(v.size())};
@@ -31,10 +31,11 @@ std::string fingerprint(std::string_view scene) {
 template <typename Stored, typename Visit>
 void visit_numbers(Stored& s, Visit visit) {
   auto& p = s.point;
-  for (auto* x : {&p.state.t, &p.memory.h, &p.worst_residual, &p.worst_residual_time,
-                  &p.worst_joint_error, &p.worst_penetration, &p.next_output, &p.energy.kinetic,
-                  &p.energy.potential, &p.energy.start, &p.energy.supplied, &p.energy.friction,
-                  &p.energy.impact, &p.energy.damping, &p.energy.recovery}) {
+  for (auto* x :
+       {&p.state.t, &p.memory.h, &p.worst_residual, &p.worst_residual_time, &p.worst_joint_error,
+        &p.worst_penetration, &p.next_output, &p.energy.kinetic, &p.energy.potential,
+        &p.energy.start, &p.energy.supplied, &p.energy.friction, &p.energy.impact, &p.energy.drive,
+        &p.energy.damping, &p.energy.recovery, &p.energy.defect}) {
     visit(*x);
   }
   for (auto* n : {&p.steps, &p.rejected, &p.missed, &s.recorded.frames, &s.recorded.contacts,

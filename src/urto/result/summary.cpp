@@ -22,7 +22,8 @@ double largest(const std::vector<double>& values) {
 
 /// Potential energy has no zero of its own, so that it says nothing about what was exchanged.
 bool counts_as_exchanged(std::string_view energy) {
-  return energy != "potential" && energy != "recovery" && energy != "numerical";
+  return energy != "potential" && energy != "recovery" && energy != "numerical" &&
+         energy != "unexplained";
 }
 
 std::string phases(const RunSummary& s) {
@@ -114,10 +115,12 @@ std::vector<SummaryLine> summary_lines(const RunSummary& s) {
                               format_residual(run.worst_penetration)));
   say("energy", fmt::format("{:.6g} J at the start, {:.6g} J at the end", run.start_energy,
                             s.energy_of("kinetic") + s.energy_of("potential")));
-  say("", fmt::format("supplied {:.4g}, lost to friction {:.4g}, impact {:.4g}, damping {:.4g}; "
+  say("", fmt::format("supplied {:.4g}, lost to friction {:.4g}, impact {:.4g}, drives {:.4g}, "
+                      "damping {:.4g}; "
                       "given by pushing overlaps apart {:.3g}, numerical {:+.3g} J",
                       s.energy_of("supplied"), s.energy_of("friction"), s.energy_of("impact"),
-                      s.energy_of("damping"), s.energy_of("recovery"), s.energy_of("numerical")));
+                      s.energy_of("drive"), s.energy_of("damping"), s.energy_of("recovery"),
+                      s.energy_of("numerical")));
   return out;
 }
 

@@ -170,13 +170,14 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
   kernel_.certify(state, report);
   report.timings.certify = clock.lap();
 
-  kernel_.audit(state, options.implicit_forces != ImplicitForces::none, report);
+  kernel_.audit(state, options.implicit_forces != ImplicitForces::none, memory, report);
   move(state, h);
   if (passive)
     projection_.project_positions(state, options.projection_tolerance, projection_rounds);
   else
     align_positions(state);
   kernel_.system.accept(state);
+  kernel_.finish_audit(state, memory, report);
   kernel_.remember(memory);
   report.timings.advance = clock.lap();
   return {.t = state.t};

@@ -73,7 +73,8 @@ ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& w
       system(mechanics),
       options(wanted),
       solver_(make_solver(wanted.solver.solver)),
-      solver_options_(wanted.solver) {
+      solver_options_(wanted.solver),
+      auditor_(mechanics) {
   solver_options_.friction = options.stepper.friction;
   solver_options_.threads = options.threads;
   solver_options_.islands = options.islands;
@@ -204,108 +205,38 @@ void ImpulseKernel::certify(const State& state, StepReport& report) {
   report.meets_tolerance = report.certificate.meets(options.solver.tolerance);
 }
 
-// Energy by ½(v + v⁺)·(impulse), with v after turning freely, which is exactly what each impulse
-// does to the kinetic energy.
-void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport& report) {
-  set_mean(threads, v_before, v_after, mean_);
-  report.energy = {};
-  report.joint_error = report.penetration = report.early_rebound = 0;
-  report.contact_energy_before = report.contact_energy = 0;
+void ImpulseKernel::audit(const State& state, bool implicit_damping, const StepMemory& memory,
+                          StepReport& report) {
+  report.h = h_;
+  report.penetration = report.early_rebound = 0;
   report.contacts = report.active = 0;
   report.active_set = 1469598103934665603ULL;
-  rates_.setZero(rows.rows());
-  share_items(&threads, rows.blocks(), blocks_at_a_time, [&](int i) {
-    multiply_add_block(rows.J, i, mean_.data(), rates_.data() + rows.J.row_start[i]);
-  });
   for (int i = 0; i < rows.blocks(); ++i) {
-    const Law& law = rows.laws[i];
-    const int first = rows.J.row_start[i];
-    const double* u = rates_.data() + first;
-    if (law.kind == LawKind::equality) {
-      for (int r = 0; r < law.dim; ++r) {
-        if (holds_position(law))
-          report.joint_error = std::max(report.joint_error, std::abs(rows.g[first + r]));
-        report.energy.supplied -= impulses[first + r] * rows.g_t[first + r];
-      }
-    } else if (law.kind == LawKind::box) {
-      report.energy.supplied -= impulses[first] * rows.g_t[first];
-      report.energy.friction -= impulses[first] * (u[0] + rows.g_t[first]);
-    } else {
-      audit_contact(i, u, report);
-    }
+    const LawKind kind = rows.laws[i].kind;
+    if (kind == LawKind::unilateral || kind == LawKind::coulomb) count_contact(i, report);
   }
-  report.h = h_;
-  audit_forces(state, implicit_damping, report.energy);
+  auditor_.add(state,
+               {.rows = rows,
+                .problem = problem,
+                .v_before = v_before,
+                .v_after = v_after,
+                .impulses = impulses,
+                .push = push,
+                .h = h_,
+                .implicit_damping = implicit_damping},
+               memory, report);
 }
 
-void ImpulseKernel::audit_contact(int block, const double* u, StepReport& report) {
-  const Law& law = rows.laws[block];
+void ImpulseKernel::count_contact(int block, StepReport& report) {
   const int first = rows.J.row_start[block];
   ++report.contacts;
-  if (!is_soft(law)) {
-    report.penetration = std::max(report.penetration, -rows.g[first]);
-    // Pushed apart at the speed w, bodies are given γ w at most; the rest of the work is that of
-    // the impact.
-    const double work = impulses[first] * (u[0] + rows.g_t[first]);
-    const bool rebounds = problem.b[first] < rows.g_t[first] - push[block];
-    const double pushed = rebounds ? 0 : impulses[first] * push[block];
-    report.energy.recovery += pushed;
-    report.energy.impact += pushed - work;
-  }
-  audit_potential(block, u[0], report);
-  report.energy.supplied -= (impulses[first] - h_ * pull(law, rows.g[first])) * rows.g_t[first];
-  for (int r = 1; r < law.dim; ++r) {
-    report.energy.friction -= impulses[first + r] * (u[r] + rows.g_t[first + r]);
-    report.energy.supplied -= impulses[first + r] * rows.g_t[first + r];
-  }
+  if (!is_soft(rows.laws[block])) report.penetration = std::max(report.penetration, -rows.g[first]);
   if (impulses[first] <= 0) return;
   ++report.active;
   if (rebounds_[block] != 0)
     report.early_rebound = std::max(report.early_rebound, std::abs(rows.g[first]));
   mix(report.active_set, rows.ids[block]);
   mix(report.active_set, rebounds_[block]);
-}
-
-// A soft contact stores ½k g² while it overlaps; a pull of c that ends at the gap r is a well of
-// the depth c r. The gap at the end of the step is that of its linear motion. What the damper takes
-// is measured with the mean velocity, like all impulses; the rest of the step's error is numerical.
-void ImpulseKernel::audit_potential(int block, double mean_rate, StepReport& report) {
-  const Law& law = rows.laws[block];
-  const int first = rows.J.row_start[block];
-  const bool soft = is_soft(law);
-  if (!soft && law.cohesion_range == 0) return;
-  std::array<double, max_block> u{};
-  multiply_add_block(rows.J, block, v_after.data(), u.data());
-  const double rate = u[0] + rows.g_t[first];
-  const double before = rows.g[first];
-  const double after = before + h_ * rate;
-  const auto stored = [&](double gap) {
-    const double overlap = std::min(gap, 0.0);
-    const double spring = soft ? 0.5 * law.stiffness * overlap * overlap : 0;
-    return spring - law.cohesion * std::clamp(law.cohesion_range - gap, 0.0, law.cohesion_range);
-  };
-  report.contact_energy_before += stored(before);
-  report.contact_energy += stored(after);
-  if (soft && before <= 0 && impulses[first] > 0)
-    report.energy.damping += h_ * law.damping * rate * (mean_rate + rows.g_t[first]);
-}
-
-// Work of the smooth forces, with the mean velocity v̄ as for the impulses. A damper's impulse is
-// −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all we can ask for, and v̄ᵀD v⁺ =
-// P(v̄) + ¼(P(v⁺) − P(v)).
-void ImpulseKernel::audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy) {
-  probe_.t = state.t;
-  probe_.memory = state.memory;
-  assign(threads, state.q, probe_.q);
-  assign(threads, v_before, probe_.v);
-  const double before = system.powers(probe_).dissipated;
-  assign(threads, v_after, probe_.v);
-  const double after = system.powers(probe_).dissipated;
-  assign(threads, mean_, probe_.v);
-  const Powers mean = system.powers(probe_);
-  const double sign = implicit_damping ? 1 : -1;
-  energy.damping += h_ * (mean.dissipated + sign * 0.25 * (after - before));
-  energy.supplied += h_ * mean.supplied;
 }
 
 }  // namespace urto

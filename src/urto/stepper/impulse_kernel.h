@@ -6,14 +6,15 @@
 //     kernel.H(), kernel.problem.a                    assembled by the stepper
 //     kernel.begin_rows(h); for each block: kernel.problem.b, kernel.compliance, kernel.push,
 //         kernel.add_rebound(…)
-//     kernel.solve(memory, report); kernel.certify(state, report); kernel.audit(state, report)
-//     kernel.remember(memory)
+//     kernel.solve(memory, report); kernel.certify(state, report); kernel.audit(state, …)
+//     … the stepper moves the state …
+//     kernel.finish_audit(state, memory, report); kernel.remember(memory)
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "urto/stepper/stepper.h"
+#include "urto/stepper/energy_audit.h"
 
 namespace urto {
 
@@ -47,9 +48,14 @@ class ImpulseKernel {
   void certify(const State& state, StepReport& report);
   /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
   double joint_work();
-  /// Where the energy went, which contacts acted, errors at the start. `implicit_damping`: dampers
-  /// act with the velocity after.
-  void audit(const State& state, bool implicit_damping, StepReport& report);
+  /// Which contacts acted, and what impulses did, at the state where the step started.
+  /// `implicit_damping`: dampers act with the velocity after.
+  void audit(const State& state, bool implicit_damping, const StepMemory& memory,
+             StepReport& report);
+  /// At the state where it ended, before `remember`: joint error, stored energy, the defect.
+  void finish_audit(const State& state, StepMemory& memory, StepReport& report) {
+    auditor_.finish(state, memory, report);
+  }
   void remember(StepMemory& memory) const { urto::remember(rows, impulses, h_, memory); }
 
  private:
@@ -64,19 +70,16 @@ class ImpulseKernel {
   };
   void limit_rebounds(StepReport& report);
   bool seek_root(Rebound& r, bool last);
-  void audit_contact(int block, const double* mean_velocity, StepReport& report);
-  void audit_potential(int block, double mean_rate, StepReport& report);
-  void audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy);
+  void count_contact(int block, StepReport& report);
 
   double h_ = 0;
   std::unique_ptr<Solver> solver_;
   SolveOptions solver_options_;
   Certifier certifier_;
-  State probe_;
+  EnergyAuditor auditor_;
   Vector mean_;
   std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
   std::vector<Rebound> rebound_rows_ = {};
-  Vector rates_;  ///< J times the mean velocity
 };
 
 }  // namespace urto

@@ -77,8 +77,10 @@ const StartReport& Simulation::start() {
   const System& joints = parts_ ? static_cast<const System&>(parts_->rigid) : mechanics_.system();
   start_report_ = consistent_start(joints, options_, point_.state);
   const Energies e = mechanics_.energies(point_.state);
-  point_.energy = {
-      .kinetic = e.kinetic, .potential = e.potential, .start = e.kinetic + e.potential};
+  point_.energy = {};
+  point_.energy.kinetic = e.kinetic;
+  point_.energy.potential = e.potential;
+  point_.energy.start = e.kinetic + e.potential;
   run_state_ = RunState::running;
   return start_report_;
 }
@@ -119,15 +121,14 @@ bool Simulation::advance() {
 void Simulation::account(const StepReport& r) {
   const Energies e = mechanics_.energies(point_.state);
   EnergyAudit& audit = point_.energy;
+  const double unexplained = audit.unexplained();
   audit.kinetic = e.kinetic;
-  audit.potential = e.potential + r.contact_energy;
-  // Where contacts begin under load is known when the first step has found them.
-  if (point_.steps == 0) audit.start += r.contact_energy_before;
-  audit.supplied += r.energy.supplied;
-  audit.friction += r.energy.friction;
-  audit.impact += r.energy.impact;
-  audit.damping += r.energy.damping;
-  audit.recovery += r.energy.recovery;
+  audit.potential = e.potential + r.stored;
+  // What springs in rows store at the start is known when the first step has found them.
+  if (point_.steps == 0) audit.start += r.stored_before;
+  audit += r.energy;
+  // A stepper without an auditor: the balance is all that there is.
+  if (!r.audited) audit.defect += audit.unexplained() - unexplained;
   ++point_.steps;
   point_.rejected += r.cuts + r.rejected;
   if (!r.meets_tolerance) ++point_.missed;

@@ -20,15 +20,15 @@
 namespace urto {
 
 /// Where the energy went since the start [J]. energy − energy at the start = supplied + recovery −
-/// friction − impact − damping + numerical.
-struct EnergyAudit {
-  double kinetic = 0, potential = 0;
-  double start = 0;  ///< kinetic + potential at the start
-  double supplied = 0, friction = 0, impact = 0, damping = 0, recovery = 0;
+/// friction − impact − drive − damping + numerical, up to `unexplained`: the two sides are computed
+/// apart.
+struct EnergyAudit : EnergyFlow {
+  double kinetic = 0, potential = 0;  ///< the potential includes what soft rows store
+  double start = 0;                   ///< kinetic + potential at the start
   double total() const { return kinetic + potential; }
-  double numerical() const {
-    return total() - start - supplied - recovery + friction + impact + damping;
-  }
+  double numerical() const { return defect; }
+  /// What no account explains: rounding and the residual of the solver, if the audit is right.
+  double unexplained() const { return total() - start - sum(); }
 };
 
 /// Everything a run needs to go on from here with the same bits.

@@ -37,7 +37,9 @@ bool ExplicitStepper::advance(MotionPoint& p, double h, Work& work) {
   p.state.t += h;
   if (options_.project_joints) {
     projection_.project_positions(p.state, options_.projection_tolerance, 5);
+    change_ -= p.state.v;
     projection_.project_velocities(p.state, true);
+    change_ += p.state.v;
   }
   system_.accept(p.state);
   // At the new state: what is reported now, and the first stage of the next step.
@@ -64,7 +66,8 @@ void ExplicitStepper::certify(const MotionPoint& before, const MotionPoint& afte
 
 void ExplicitStepper::euler(MotionPoint& p, double h) {
   if (kind_ == ExplicitKind::euler) increment_ = h * p.state.v;
-  p.state.v += h * p.a;
+  change_ = h * p.a;
+  p.state.v += change_;
   if (kind_ == ExplicitKind::semi_implicit_euler) increment_ = h * p.state.v;
   system_.add_increment(p.state.q, increment_, p.state.q);
 }
@@ -78,7 +81,8 @@ bool ExplicitStepper::heun(MotionPoint& p, double h) {
   if (!accelerations(probe_, a_, lambda_, true)) return false;
   increment_ = 0.5 * h * (p.state.v + probe_.v);
   system_.add_increment(p.state.q, increment_, p.state.q);
-  p.state.v += 0.5 * h * (p.a + a_);
+  change_ = 0.5 * h * (p.a + a_);
+  p.state.v += change_;
   return true;
 }
 
@@ -91,7 +95,8 @@ bool ExplicitStepper::leapfrog(MotionPoint& p, double h) {
   probe_.t += h;
   probe_.v += h * p.a;
   if (!accelerations(probe_, a_, lambda_, true)) return false;
-  p.state.v += 0.5 * h * (p.a + a_);
+  change_ = 0.5 * h * (p.a + a_);
+  p.state.v += change_;
   return true;
 }
 
@@ -126,7 +131,8 @@ bool ExplicitStepper::runge_kutta(MotionPoint& p, double h) {
   }
   increment_ = h / 6 * (du_[0] + 2 * du_[1] + 2 * du_[2] + du_[3]);
   system_.add_increment(p.state.q, increment_, p.state.q);
-  p.state.v += h / 6 * (dv_[0] + 2 * dv_[1] + 2 * dv_[2] + dv_[3]);
+  change_ = h / 6 * (dv_[0] + 2 * dv_[1] + 2 * dv_[2] + dv_[3]);
+  p.state.v += change_;
   return true;
 }
 

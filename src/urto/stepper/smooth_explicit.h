@@ -28,6 +28,9 @@ class ExplicitStepper final : public SmoothStepper {
   bool advance(MotionPoint& p, double h, Work& work) override;
   void certify(const MotionPoint& before, const MotionPoint& after, double h,
                MotionCertifier& certifier) const override;
+  double lateness() const override {
+    return kind_ == ExplicitKind::euler || kind_ == ExplicitKind::semi_implicit_euler ? 0 : 0.5;
+  }
   void euler(MotionPoint& p, double h);
   bool heun(MotionPoint& p, double h);
   bool leapfrog(MotionPoint& p, double h);

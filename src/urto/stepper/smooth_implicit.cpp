@@ -291,6 +291,7 @@ bool ImplicitStepper::advance(MotionPoint& p, double h, Work& work) {
     last = size;
   }
   if (!trial_state_.q.allFinite()) return false;
+  change_ = h * (s.c0 * p.a + s.c1 * a_);
   std::swap(p.state, trial_state_);
   p.a = a_;
   p.a_true = a_true_;

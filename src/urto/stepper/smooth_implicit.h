@@ -38,6 +38,10 @@ class ImplicitStepper final : public SmoothStepper {
   bool advance(MotionPoint& p, double h, Work& work) override;
   void certify(const MotionPoint& before, const MotionPoint& after, double h,
                MotionCertifier& certifier) const override;
+  /// One-step methods have a θ; those of several steps are of second order, as θ = ½ is.
+  double lateness() const override {
+    return scheme_.alpha_m == 0 && scheme_.alpha_f == 0 ? scheme_.c1 : 0.5;
+  }
   void place(const MotionPoint& p, double h);
   double evaluate(double h);
   bool factorize(double h, KeptLu::Pivots pivots, Work& work);

@@ -81,7 +81,8 @@ bool LinearisedStepper::advance(MotionPoint& p, double h, Work& work) {
     increment_ = h * solution_.head(n);
   }
   system_.add_increment(p.state.q, increment_, p.state.q);
-  p.a = p.a_true = (solution_.head(n) - p.state.v) / h;
+  change_ = solution_.head(n) - p.state.v;
+  p.a = p.a_true = change_ / h;
   p.state.v = solution_.head(n);
   p.state.t += h;
   measure_rows(p.state);

@@ -16,7 +16,6 @@ constexpr int most_cuts = 12;  ///< of one step: to a four-thousandth
 
 constexpr std::string_view method_array = "acceleration";
 constexpr std::string_view motion_array = "true_acceleration";
-constexpr std::string_view power_array = "power";  ///< dissipated, supplied
 
 Eigen::Map<const Vector> as_vector(const std::vector<double>& values) {
   return {values.data(), static_cast<Eigen::Index>(values.size())};
@@ -33,33 +32,12 @@ SmoothStepper::SmoothStepper(const System& system, const SimulationOptions& opti
       options_(options.stepper),
       tolerance_(options.solver.tolerance),
       projection_(system),
-      certifier_(system) {}
+      certifier_(system),
+      auditor_(system) {}
 
 bool SmoothStepper::accelerations(const State& state, Vector& a, Vector& lambda, bool stabilise) {
   return dynamics_.solve(system_, state, stabilise ? options_.baumgarte : 0, rows_, rate_, a,
                          lambda);
-}
-
-double SmoothStepper::soft_energy() const {
-  double energy = 0;
-  for (int i = 0; i < rows_.blocks(); ++i) {
-    if (!is_soft(rows_.laws[i])) continue;
-    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
-      energy += 0.5 * rows_.laws[i].stiffness * rows_.g[r] * rows_.g[r];
-  }
-  return energy;
-}
-
-// At the state rows_ and point_.lambda belong to.
-Powers SmoothStepper::powers(const State& state) {
-  Powers out = system_.powers(state);
-  for (int i = 0; i < rows_.blocks(); ++i) {
-    for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
-      out.supplied -= point_.lambda[r] * rows_.g_t[r];
-      if (is_soft(rows_.laws[i])) out.dissipated += rows_.laws[i].damping * rate_[r] * rate_[r];
-    }
-  }
-  return out;
 }
 
 // Contacts are sought at every accepted state, so that none is passed through unseen for longer
@@ -73,21 +51,24 @@ bool SmoothStepper::one_sided_trouble(const State& state, std::string& trouble) 
   return true;
 }
 
+void SmoothStepper::start_audit(StepReport& report) {
+  measure_rows(point_.state);
+  trial_.lambda = point_.lambda;
+  auditor_.start(point_.state, motion(0), report);
+}
+
 bool SmoothStepper::recall_point(const State& state, const StepMemory& memory, StepReport& report,
                                  std::string& trouble) {
   point_.state = state;
   point_.h = memory.h;
   const std::vector<double>* a = memory.arrays.find(method_array);
   const std::vector<double>* a_true = memory.arrays.find(motion_array);
-  const std::vector<double>* power = memory.arrays.find(power_array);
   const auto n = static_cast<std::size_t>(system_.nv());
-  if (memory.h > 0 && a != nullptr && a->size() == n && a_true != nullptr && a_true->size() == n &&
-      power != nullptr && power->size() == 2) {
+  if (memory.h > 0 && a != nullptr && a->size() == n && a_true != nullptr && a_true->size() == n) {
     point_.a = as_vector(*a);
     point_.a_true = as_vector(*a_true);
     point_.lambda = as_vector(memory.lambda) / memory.h;
-    report.energy.damping = (*power)[0];
-    report.energy.supplied = (*power)[1];
+    if (!auditor_.recall(memory)) start_audit(report);
     return true;
   }
   point_.h = 0;
@@ -100,10 +81,7 @@ bool SmoothStepper::recall_point(const State& state, const StepMemory& memory, S
     return false;
   }
   point_.a_true = point_.a;
-  const Powers now = powers(point_.state);
-  report.energy.damping = now.dissipated;
-  report.energy.supplied = now.supplied;
-  report.contact_energy_before = soft_energy();
+  start_audit(report);
   return true;
 }
 
@@ -139,6 +117,8 @@ bool SmoothStepper::cut_and_advance(double h, StepReport& report, Work& work,
       certifier_.look_at(point_, trial_, tolerance_);
       certify(point_, trial_, part, certifier_);
       report.timings.certify += clock.lap();
+      claimed_ = point_.state.v + change_;
+      auditor_.add(trial_.state, motion(part), report);
       std::swap(point_, trial_);
       point_.h = part;
       done += part;
@@ -164,7 +144,7 @@ StepOutcome SmoothStepper::step(State& state, double h, StepMemory& memory, Step
   report.h = h;
   report.energy = {};
   report.cuts = 0;
-  report.contact_energy_before = 0;
+  report.stored_before = 0;
   report.timings = {};
   StepOutcome outcome{.status = StepStatus::failed, .t = state.t};
   if (!recall_point(state, memory, report, outcome.message)) return outcome;
@@ -174,11 +154,6 @@ StepOutcome SmoothStepper::step(State& state, double h, StepMemory& memory, Step
   point_.state.t = report.t + h;
   if (one_sided_trouble(point_.state, outcome.message)) return outcome;
 
-  const Powers power = powers(point_.state);
-  report.energy.supplied = 0.5 * h * (report.energy.supplied + power.supplied);
-  report.energy.damping = 0.5 * h * (report.energy.damping + power.dissipated);
-  report.contact_energy = soft_energy();
-  report.joint_error = joint_error(rows_);
   report.newton_iterations = report.solve.iterations = work.iterations;
   report.factorizations = work.factorizations;
   report.certificate = certifier_.result();
@@ -190,7 +165,7 @@ StepOutcome SmoothStepper::step(State& state, double h, StepMemory& memory, Step
 
   impulses_ = h * point_.lambda;
   remember_point(memory, h);
-  memory.arrays.at(power_array) = {power.dissipated, power.supplied};
+  auditor_.remember(memory);
   state = point_.state;
   report.timings.solve = clock.lap() - report.timings.certify;
   return {.t = state.t};

@@ -13,6 +13,7 @@
 
 #include "urto/linalg/saddle_lu.h"
 #include "urto/mechanics/forward_dynamics.h"
+#include "urto/stepper/energy_audit.h"
 #include "urto/stepper/motion_certificate.h"
 #include "urto/stepper/projection.h"
 #include "urto/stepper/stepper.h"
@@ -34,12 +35,15 @@ class SmoothStepper : public Stepper {
     int iterations = 0, factorizations = 0;
   };
 
-  /// Takes one step of h; leaves rows_ at the new state. False if it cannot: the point is then of
-  /// no use.
+  /// Takes one step of h; leaves rows_ and rate_ at the new state, and in change_ what the scheme's
+  /// formula adds to the velocity. False if it cannot: the point is then of no use.
   virtual bool advance(MotionPoint& p, double h, Work& work) = 0;
   /// What the scheme claims of a step from `before` to `after`, measured by code of its own.
   virtual void certify(const MotionPoint& before, const MotionPoint& after, double h,
                        MotionCertifier& certifier) const = 0;
+
+  /// θ of the energy audit: forces act within a step as (1 − θ)f + θf⁺.
+  virtual double lateness() const { return 0.5; }
 
   /// a and λ at a state, with Baumgarte's terms if `stabilise`; leaves rows_ there. False if the
   /// mass matrix is singular or not a number.
@@ -53,6 +57,7 @@ class SmoothStepper : public Stepper {
   Vector rate_;  ///< J v + g_t of rows_
   BlockMatrix mass_;
   std::vector<SaddleRow> rules_ = {};
+  Vector change_;                  ///< v⁺ − v of the last `advance`
   Vector force_, rhs_, solution_;  ///< scratch
   JointProjection projection_;
 
@@ -62,11 +67,15 @@ class SmoothStepper : public Stepper {
   void remember_point(StepMemory& memory, double h) const;
   bool cut_and_advance(double h, StepReport& report, Work& work, std::string& trouble);
   bool one_sided_trouble(const State& state, std::string& trouble);
-  Powers powers(const State& state);
-  double soft_energy() const;
+  void start_audit(StepReport& report);
+  EnergyAuditor::Motion motion(double h) const {
+    return {rows_, rate_, trial_.lambda, claimed_, h, lateness()};
+  }
 
   MotionPoint point_, trial_;
   MotionCertifier certifier_;
+  EnergyAuditor auditor_;
+  Vector claimed_;  ///< v + change_
   Vector impulses_;
   Interactions all_;
   ForwardDynamics dynamics_;

@@ -42,7 +42,8 @@ StepReport joined(const StepReport& a, const StepReport& b) {
   r.joint_error = std::max(a.joint_error, b.joint_error);
   r.penetration = std::max(a.penetration, b.penetration);
   r.early_rebound = std::max(a.early_rebound, b.early_rebound);
-  r.contact_energy_before = a.contact_energy_before;
+  r.stored_before = a.stored_before;
+  r.audited = a.audited && b.audited;
   r.newton_iterations += a.newton_iterations;
   r.factorizations += a.factorizations;
   r.cuts += a.cuts;
@@ -71,7 +72,8 @@ StepDoubling::StepDoubling(const System& system, Stepper& inner, const Simulatio
       work_(system.make_workspace()),
       inner_(inner),
       options_(options),
-      order_(order) {}
+      order_(order),
+      auditor_(system) {}
 
 // How far the two ways are apart. Where they agree because both rebound at once, the gap at which
 // they did is the error.
@@ -96,17 +98,23 @@ StepOutcome StepDoubling::attempt(const State& state, double h, const StepMemory
   fine_memory_ = memory;
   outcome = inner_.step(fine_, 0.5 * h, fine_memory_, first_half_);
   if (outcome.failed()) return outcome;
-  if (options_.extrapolate) inner_.align_velocities(fine_);
+  if (options_.extrapolate && inner_.can_extrapolate()) {
+    before_ = fine_;
+    inner_.align_velocities(fine_);
+    auditor_.displace(before_, fine_, fine_memory_, first_half_);
+  }
   return inner_.step(fine_, 0.5 * h, fine_memory_, report);
 }
 
-void StepDoubling::extrapolate() {
+void StepDoubling::extrapolate(StepReport& report) {
+  before_ = fine_;
   Vector more;
   difference(system_.layout(), fine_.q, coarse_.q, more);
   add_increment(system_.layout(), fine_.q, more, fine_.q);
   fine_.v += fine_.v - coarse_.v;
   inner_.align_positions(fine_);
   system_.accept(fine_, *work_);
+  auditor_.displace(before_, fine_, fine_memory_, report);
 }
 
 StepOutcome StepDoubling::step(State& state, double most, StepMemory& memory, StepReport& report) {
@@ -150,7 +158,7 @@ StepOutcome StepDoubling::step(State& state, double most, StepMemory& memory, St
     }
     report = joined(first_half_, report);
     report.rejected = rejected;
-    if (smooth && options_.extrapolate && inner_.can_extrapolate()) extrapolate();
+    if (smooth && options_.extrapolate && inner_.can_extrapolate()) extrapolate(report);
     std::swap(state, fine_);
     std::swap(memory, fine_memory_);
     control.remember(memory);

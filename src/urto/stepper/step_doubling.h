@@ -7,7 +7,7 @@
 // returns to what it was before the event.
 #pragma once
 
-#include "urto/stepper/stepper.h"
+#include "urto/stepper/energy_audit.h"
 
 namespace urto {
 
@@ -26,14 +26,15 @@ class StepDoubling final : public Stepper {
   struct Control;  ///< what it remembers from step to step, in the memory's named arrays
   StepOutcome attempt(const State& state, double h, const StepMemory& memory, StepReport& report);
   double attempt_error(const StepReport& second_half) const;
-  void extrapolate();
+  void extrapolate(StepReport& report);
 
   const System& system_;
   std::unique_ptr<SystemWorkspace> work_;
   Stepper& inner_;
   SimulationOptions options_;
   int order_;
-  State coarse_, fine_;
+  EnergyAuditor auditor_;
+  State coarse_, fine_, before_;
   StepMemory coarse_memory_, fine_memory_;
   StepReport first_half_, coarse_report_;
 };

@@ -22,6 +22,11 @@ void remember(const Interactions& rows, const Vector& lambda, double h, StepMemo
   memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
 }
 
+const StepMemory::Item* StepMemory::find(std::uint64_t id, int dim) const {
+  const auto at = std::lower_bound(items.begin(), items.end(), Item{.id = id}, before);
+  return at != items.end() && at->id == id && at->dim == dim ? &*at : nullptr;
+}
+
 // Rows mostly come in the order of their ids: where one was found, the next follows.
 void recall(const StepMemory& memory, const Interactions& rows, double h, Vector& lambda) {
   lambda.setZero(rows.rows());

@@ -30,6 +30,9 @@ struct StepMemory {
   std::vector<double> lambda = {};
   double h = 0;
   NamedArrays arrays = {};
+
+  /// Of a row block; null if there was none of that id and size.
+  const Item* find(std::uint64_t id, int dim) const;
 };
 
 /// Multipliers of a step as the next one's memory.
@@ -38,13 +41,18 @@ void remember(const Interactions& rows, const Vector& lambda, double h, StepMemo
 /// h; zero elsewhere.
 void recall(const StepMemory& memory, const Interactions& rows, double h, Vector& lambda);
 
-/// Energy that went somewhere during a step [J].
+/// Energy that went somewhere during a step [J]; docs/results.md has the formulas.
 struct EnergyFlow {
   double supplied = 0;  ///< by loads, motors and kinematic bodies
   double friction = 0;  ///< dissipated
   double impact = 0;    ///< dissipated by normal contact and limit impulses
+  double drive = 0;     ///< dissipated by motors that slip behind the speed they should have
   double damping = 0;   ///< dissipated
   double recovery = 0;  ///< given by contacts that push overlapping bodies apart
+  double defect = 0;    ///< given by the scheme itself, by what it says that it did: `numerical`
+
+  /// What kinetic, potential and stored energy should have grown by.
+  double sum() const { return supplied + recovery + defect - friction - impact - drive - damping; }
 };
 
 struct StepTimings {  ///< [s]
@@ -64,8 +72,10 @@ inline EnergyFlow& operator+=(EnergyFlow& sum, const EnergyFlow& e) {
   sum.supplied += e.supplied;
   sum.friction += e.friction;
   sum.impact += e.impact;
+  sum.drive += e.drive;
   sum.damping += e.damping;
   sum.recovery += e.recovery;
+  sum.defect += e.defect;
   return sum;
 }
 
@@ -74,13 +84,12 @@ struct StepReport {
   Certificate certificate;
   StepSolveReport solve;
   EnergyFlow energy;
-  /// Largest |g| of a rigid equality row [m, rad]: at the start of the step for dvi, at its end for
-  /// the smooth steppers.
-  double joint_error = 0;
+  /// False of a stepper that has no EnergyAuditor: what the balance leaves over is then its defect.
+  bool audited = false;
+  double joint_error = 0;  ///< largest |g| of a rigid equality row at the end of the step [m, rad]
   double penetration = 0;  ///< deepest rigid contact at the start of the step [m]
-  /// Energy of soft and cohesive contacts at the start of the step and, by the gaps' linear motion,
-  /// at its end [J].
-  double contact_energy_before = 0, contact_energy = 0;
+  /// Energy of soft rows and cohesive contacts at the start of the step and at its end [J].
+  double stored_before = 0, stored = 0;
   int contacts = 0;              ///< row blocks of contacts and limits within reach
   int active = 0;                ///< of those, with an impulse
   std::uint64_t active_set = 0;  ///< a hash of which ones, and of which rebound

@@ -1,0 +1,360 @@
+#include "urto/stepper/energy_audit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "urto/stepper/projection.h"
+
+namespace urto {
+namespace {
+
+constexpr std::string_view audit_array = "energy_audit";
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t moment_numbers = 6;
+
+bool is_motor(const Interactions& rows, int block) {
+  return rows.origins[block].kind == Origin::motor && !is_soft(rows.laws[block]);
+}
+
+bool stores_one_sided(const Law& law) {
+  return law.kind != LawKind::equality && (is_soft(law) || law.cohesion > 0);
+}
+
+// A soft row stores ½k g², a one-sided one while it overlaps; a pull of c that ends at the gap r is
+// a well of the depth c r.
+double stored_in(const Law& law, double g) {
+  if (law.kind == LawKind::equality) return is_soft(law) ? 0.5 * law.stiffness * g * g : 0;
+  const double overlap = std::min(g, 0.0);
+  const double spring = is_soft(law) ? 0.5 * law.stiffness * overlap * overlap : 0;
+  return spring - law.cohesion * std::clamp(law.cohesion_range - g, 0.0, law.cohesion_range);
+}
+
+double stored_in(const Interactions& rows, bool equalities) {
+  double sum = 0;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const Law& law = rows.laws[i];
+    if ((law.kind == LawKind::equality) != equalities) continue;
+    const int first = rows.J.row_start[i];
+    const int rows_with_gaps = equalities ? law.dim : 1;
+    for (int r = 0; r < rows_with_gaps; ++r) sum += stored_in(law, rows.g[first + r]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+// ---- Steppers with impulses
+
+// Of the last step, by id: the rate that each row ended with, and where its gap was to be.
+void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& memory) {
+  known_.assign(rows.rows(), unknown);
+  predicted_.assign(rows.rows(), unknown);
+  known_step_ = 0;
+  const std::vector<double>* kept = memory.arrays.find(audit_array);
+  const std::size_t n = memory.lambda.size();
+  if (!(memory.h > 0) || kept == nullptr || kept->size() != 1 + 2 * n) return;
+  known_step_ = memory.h;
+  stored_ = (*kept)[0];
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const StepMemory::Item* at = memory.find(rows.ids[i], rows.laws[i].dim);
+    if (at == nullptr) continue;
+    for (int r = 0; r < at->dim; ++r) {
+      known_[rows.J.row_start[i] + r] = (*kept)[1 + at->start + r];
+      predicted_[rows.J.row_start[i] + r] = (*kept)[1 + n + at->start + r];
+    }
+  }
+}
+
+// A rigid row is asked to end with −g_t; that it removes its g besides is the scheme's doing.
+void EnergyAuditor::keep_rates(const Impulses& step) {
+  const Interactions& rows = step.rows;
+  const std::size_t n = rows.rows();
+  kept_.resize(1 + 2 * n);
+  for (int i = 0; i < rows.blocks(); ++i) {
+    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
+      kept_[1 + r] = (holds_position(rows.laws[i]) ? 0 : rate_after_[r]) - rows.g_t[r];
+      kept_[1 + n + r] = rows.g[r] + step.h * rate_after_[r];
+    }
+  }
+}
+
+// What impulses do to the kinetic energy: those of the rows, and those of the forces, which are
+// M(v⁺ − v) + a − H v⁺.
+double EnergyAuditor::work_of_impulses(const Impulses& step) {
+  work_ = step.v_after - step.v_before;
+  multiply(mass_, work_, smooth_);
+  multiply(std::get<BlockMatrix>(step.problem.H), step.v_after, work_);
+  smooth_ += step.problem.a - work_;
+  double work = mean_.dot(smooth_);
+  for (int r = 0; r < step.rows.rows(); ++r)
+    work += row_work(step, r) - step.impulses[r] * step.rows.g_t[r];
+  return work;
+}
+
+// γ ū: negative where energy is lost.
+double EnergyAuditor::row_work(const Impulses& step, int row) const {
+  return 0.5 * step.impulses[row] * (rate_before_[row] + rate_after_[row]);
+}
+
+// A damper's impulse is −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all we can
+// ask for, and v̄ᵀD v⁺ = P(v̄) + ¼(P(v⁺) − P(v)).
+void EnergyAuditor::add_forces(const State& state, const Impulses& step, EnergyFlow& flow) {
+  probe_ = state;
+  probe_.v = step.v_before;
+  const double before = system_.powers(probe_).dissipated;
+  probe_.v = step.v_after;
+  const double after = system_.powers(probe_).dissipated;
+  probe_.v = mean_;
+  const Powers mean = system_.powers(probe_);
+  const double sign = step.implicit_damping ? 1 : -1;
+  flow.damping += step.h * (mean.dissipated + sign * 0.25 * (after - before));
+  flow.friction += step.h * mean.friction;
+  flow.supplied += step.h * mean.supplied;
+}
+
+// A motor is a shaft that turns as it should and a clutch to the joint: what slips in the clutch is
+// lost in the drive. That the shaft changes its speed smoothly is no slip: only what the function's
+// own rate (jdot_v of its row) does not explain is a jump.
+void EnergyAuditor::add_drive(const Impulses& step, int row, const Law& law,
+                              EnergyFlow& flow) const {
+  const double impulse = step.impulses[row];
+  const double g_t = step.rows.g_t[row], gains = step.rows.jdot_v[row];
+  const double had = std::isnan(known_[row]) ? rate_before_[row] - g_t : known_[row];  // J v
+  if (holds_position(law)) {
+    flow.supplied -= impulse * g_t;
+    // A corner within the last step has left a g, whose removal is the scheme's part of the blow.
+    const double jump = had + g_t - known_step_ * gains;
+    const double blow = jump - rate_after_[row];
+    const double share = blow != 0 ? std::clamp(jump / blow, 0.0, 1.0) : 0;
+    flow.drive -= 0.5 * share * impulse * jump;
+    return;
+  }
+  // The speed wanted is that at the end of the step.
+  flow.supplied -= impulse * (g_t - 0.5 * step.h * gains);
+  flow.drive -= 0.5 * impulse * (had + g_t - step.h * gains + rate_after_[row]);
+}
+
+// What a soft row does beyond its spring, whose impulse is −hk g⁺ with g⁺ = g + h u⁺, is its
+// damper's: also where a one-sided damper may not pull, and the surfaces relax by themselves.
+void EnergyAuditor::add_spring(const Impulses& step, int block, EnergyFlow& flow) const {
+  const Interactions& rows = step.rows;
+  const Law& law = rows.laws[block];
+  const bool equality = law.kind == LawKind::equality;
+  const int first = rows.J.row_start[block];
+  for (int r = first; r < first + (equality ? law.dim : 1); ++r) {
+    const double after = rows.g[r] + step.h * rate_after_[r];
+    const double spring = -step.h * law.stiffness * (equality ? after : std::min(after, 0.0));
+    const double mean = 0.5 * (rate_before_[r] + rate_after_[r]);
+    if (equality) {
+      flow.damping += step.h * law.damping * rate_after_[r] * mean;
+    } else if (rows.g[r] <= 0) {
+      flow.damping -= (step.impulses[r] - spring) * mean;
+    }
+  }
+}
+
+// Rigid joints do no work but what the scheme makes of their error, except when they begin with
+// velocities that they do not allow: that is an impact.
+void EnergyAuditor::add_joint(const Impulses& step, int block, EnergyFlow& flow) const {
+  const Interactions& rows = step.rows;
+  const Law& law = rows.laws[block];
+  for (int r = rows.J.row_start[block]; r < rows.J.row_start[block + 1]; ++r) {
+    if (is_motor(rows, block)) {
+      add_drive(step, r, law, flow);
+      continue;
+    }
+    flow.supplied -= step.impulses[r] * rows.g_t[r];
+    if (known_step_ == 0 && !is_soft(law)) flow.impact -= 0.5 * step.impulses[r] * rate_before_[r];
+  }
+  if (is_soft(law)) add_spring(step, block, flow);
+}
+
+// How much of a contact's approach came from its surfaces' curvature: the normal turned while the
+// bodies moved, which is no approach of theirs. A turning by κh in a step of h leaves the gap ½κh²
+// below where it was to be; an edge that is met does not.
+double EnergyAuditor::turned(const Impulses& step, int row) const {
+  if (std::isnan(known_[row])) return 0;
+  const double turn = rate_before_[row] - step.rows.g_t[row] - known_[row];
+  const double chord = 2 * (step.rows.g[row] - predicted_[row]) / known_step_;
+  return std::min(0.0, std::max(turn, chord));
+}
+
+// The normal impulse of a rigid contact or limit. Pushed apart at the speed w, bodies are given γ w
+// at most; more than that, and what curvature takes, is the scheme's.
+void EnergyAuditor::add_normal(const Impulses& step, int block, EnergyFlow& flow) const {
+  const int row = step.rows.J.row_start[block];
+  const double impulse = step.impulses[row];
+  const double work = row_work(step, row);
+  if (work > 0) {
+    flow.recovery += std::min(work, impulse * step.push[block]);
+  } else {
+    flow.impact += std::max(0.0, -(work - 0.5 * impulse * turned(step, row)));
+  }
+}
+
+void EnergyAuditor::add_block(const Impulses& step, int block, EnergyFlow& flow) const {
+  const Interactions& rows = step.rows;
+  const Law& law = rows.laws[block];
+  const int first = rows.J.row_start[block];
+  if (law.kind == LawKind::equality) return add_joint(step, block, flow);
+  if (law.kind == LawKind::box && is_motor(rows, block)) return add_drive(step, first, law, flow);
+  int tangential = first;
+  if (law.kind != LawKind::box) {
+    ++tangential;
+    const double pulled = step.h * pull(law, rows.g[first]);
+    flow.supplied -= (step.impulses[first] - pulled) * rows.g_t[first];
+    if (is_soft(law)) {
+      add_spring(step, block, flow);
+    } else {
+      add_normal(step, block, flow);
+    }
+  }
+  for (int r = tangential; r < rows.J.row_start[block + 1]; ++r) {
+    flow.friction -= row_work(step, r);
+    flow.supplied -= step.impulses[r] * rows.g_t[r];
+  }
+}
+
+void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemory& memory,
+                        StepReport& report) {
+  const Interactions& rows = step.rows;
+  mean_ = 0.5 * (step.v_before + step.v_after);
+  rate_before_.resize(rows.rows());
+  rate_after_.resize(rows.rows());
+  multiply(rows.J, step.v_before, rate_before_);
+  multiply(rows.J, step.v_after, rate_after_);
+  for (int r = 0; r < rows.rows(); ++r) {
+    rate_before_[r] += rows.g_t[r];
+    rate_after_[r] += rows.g_t[r];
+  }
+  report.stored_before = stored_ = stored_in(rows, true) + stored_in(rows, false);
+  recall_rates(rows, memory);
+  energies_ = system_.energies(state);
+  system_.mass(state, mass_);
+  multiply(mass_, step.v_after, work_);
+  const double kinetic_after = 0.5 * work_.dot(step.v_after);
+  given_ = work_of_impulses(step) - kinetic_after;
+  report.energy = {};
+  add_forces(state, step, report.energy);
+  for (int i = 0; i < rows.blocks(); ++i) add_block(step, i, report.energy);
+  keep_rates(step);
+  if (std::any_of(rows.laws.begin(), rows.laws.end(), stores_one_sided)) {
+    soft_rows_ = rows;
+  } else if (soft_rows_.blocks() > 0) {
+    soft_rows_.clear(rows.J.columns);
+  }
+}
+
+void EnergyAuditor::finish(const State& state, StepMemory& memory, StepReport& report) {
+  const Energies now = system_.energies(state);
+  system_.interactions(state, {.equalities_only = true}, end_rows_);
+  report.joint_error = joint_error(end_rows_);
+  report.stored = stored_in(end_rows_, true);
+  if (soft_rows_.blocks() > 0) {
+    system_.measure(state, soft_rows_);
+    report.stored += stored_in(soft_rows_, false);
+  }
+  report.energy.defect = 0;
+  report.energy.defect = given_ + now.kinetic + now.potential - energies_.potential +
+                         report.stored - stored_ - report.energy.sum();
+  report.audited = true;
+  kept_[0] = report.stored;
+  memory.arrays.at(audit_array) = kept_;
+}
+
+void EnergyAuditor::displace(const State& from, const State& to, StepMemory& memory,
+                             StepReport& report) {
+  if (!report.audited) return;
+  const Energies before = system_.energies(from), after = system_.energies(to);
+  system_.interactions(to, {}, end_rows_);
+  const double stored = stored_in(end_rows_, true) + stored_in(end_rows_, false);
+  report.energy.defect +=
+      after.kinetic + after.potential + stored - before.kinetic - before.potential - report.stored;
+  report.stored = stored;
+  report.joint_error = joint_error(end_rows_);
+  memory.arrays.at(audit_array).at(0) = stored;
+}
+
+// ---- Smooth steppers
+
+void EnergyAuditor::look(const State& state, const Motion& at, Moment& out) {
+  out.energies = system_.energies(state);
+  out.powers = system_.powers(state);
+  out.stored = stored_in(at.rows, true);
+  out.lambda = at.lambda;
+  out.rate = at.rate;
+  out.g_t = Eigen::Map<const Vector>(at.rows.g_t.data(), at.rows.rows());
+}
+
+void EnergyAuditor::start(const State& state, const Motion& at, StepReport& report) {
+  look(state, at, now_);
+  report.stored_before = now_.stored;
+}
+
+bool EnergyAuditor::recall(const StepMemory& memory) {
+  const std::vector<double>* kept = memory.arrays.find(audit_array);
+  const std::size_t n = memory.lambda.size();
+  if (!(memory.h > 0) || kept == nullptr || kept->size() != moment_numbers + 2 * n) return false;
+  const double* at = kept->data();
+  now_.stored = at[0];
+  now_.energies = {.kinetic = at[1], .potential = at[2]};
+  now_.powers = {.dissipated = at[3], .supplied = at[4], .friction = at[5]};
+  const auto rows = static_cast<Eigen::Index>(n);
+  now_.rate = Eigen::Map<const Vector>(at + moment_numbers, rows);
+  now_.g_t = Eigen::Map<const Vector>(at + moment_numbers + n, rows);
+  now_.lambda = Eigen::Map<const Vector>(memory.lambda.data(), rows) / memory.h;
+  return true;
+}
+
+void EnergyAuditor::remember(StepMemory& memory) const {
+  std::vector<double>& out = memory.arrays.at(audit_array);
+  out.assign({now_.stored, now_.energies.kinetic, now_.energies.potential, now_.powers.dissipated,
+              now_.powers.supplied, now_.powers.friction});
+  for (const Vector* v : {&now_.rate, &now_.g_t}) out.insert(out.end(), v->begin(), v->end());
+}
+
+// The impulse of a row is h((1 − θ)λ + θλ⁺), its work that with the mean of both rates, as for
+// impulses: exact of a spring and damper by the θ-method, and of second order at θ = ½.
+void EnergyAuditor::add_rows(const Motion& part, EnergyFlow& flow) const {
+  const double early = 1 - part.late;
+  for (int i = 0; i < part.rows.blocks(); ++i) {
+    const Law& law = part.rows.laws[i];
+    for (int r = part.rows.J.row_start[i]; r < part.rows.J.row_start[i + 1]; ++r) {
+      const double impulse = part.h * (early * now_.lambda[r] + part.late * next_.lambda[r]);
+      const double rate = 0.5 * (now_.rate[r] + next_.rate[r]);
+      flow.supplied -= 0.5 * impulse * (now_.g_t[r] + next_.g_t[r]);
+      if (law.on_velocity && is_motor(part.rows, i)) flow.drive -= impulse * rate;
+      if (is_soft(law)) {
+        flow.damping +=
+            part.h * law.damping * (early * now_.rate[r] + part.late * next_.rate[r]) * rate;
+      }
+    }
+  }
+}
+
+void EnergyAuditor::add(const State& state, const Motion& part, StepReport& report) {
+  look(state, part, next_);
+  // Where rows came or went, those of the end stand for both.
+  if (now_.lambda.size() != next_.lambda.size() || now_.rate.size() != next_.rate.size()) {
+    now_.lambda = next_.lambda;
+    now_.rate = next_.rate;
+    now_.g_t = next_.g_t;
+  }
+  EnergyFlow flow;
+  flow.supplied = 0.5 * part.h * (now_.powers.supplied + next_.powers.supplied);
+  flow.friction = 0.5 * part.h * (now_.powers.friction + next_.powers.friction);
+  flow.damping = 0.5 * part.h * (now_.powers.dissipated + next_.powers.dissipated);
+  add_rows(part, flow);
+  system_.mass(state, mass_);
+  multiply(mass_, part.v_claimed, work_);
+  flow.defect = 0.5 * work_.dot(part.v_claimed) - now_.energies.kinetic + next_.energies.potential -
+                now_.energies.potential + next_.stored - now_.stored - flow.sum();
+  report.energy += flow;
+  report.stored = next_.stored;
+  report.joint_error = joint_error(part.rows);
+  report.audited = true;
+  std::swap(now_, next_);
+}
+
+}  // namespace urto

@@ -1,0 +1,97 @@
+// The energy audit of all steppers: where every joule went (docs/results.md has each account's
+// formula).
+//
+//     Δ(kinetic + potential + stored) = supplied + recovery − friction − impact − drive − damping
+//                                       + numerical + unexplained
+//
+// `numerical` is the scheme's own defect, from what the scheme says that it did: the kinetic energy
+// that its impulses (or, of smooth steppers, its formula for v⁺) give by the mass matrix, and what
+// happens to that besides, less what the accounts say and what is stored. So the line above is a
+// check and not a definition: `unexplained` is what remains, rounding and the solver's residual.
+//
+// An impulse p changes the kinetic energy by exactly p·v̄, v̄ = ½(v + v⁺), so that all work is taken
+// with v̄. Of a row, u = J v + g_t is the rate that its law sees: γ u is what the two sides lose to
+// each other, and −γ g_t what moves in time gives.
+#pragma once
+
+#include "urto/stepper/stepper.h"
+
+namespace urto {
+
+class EnergyAuditor {
+ public:
+  explicit EnergyAuditor(const System& system) : system_(system) {}
+
+  /// A step problem solved: H v⁺ = a + Jᵀγ, of which M(v⁺ − v) are the impulses.
+  struct Impulses {
+    const Interactions& rows;  ///< measured at the start
+    const StepProblem& problem;
+    const Vector &v_before, &v_after, &impulses;
+    const std::vector<double>& push;  ///< per block, as in ImpulseKernel
+    double h = 0;
+    bool implicit_damping = false;  ///< dampers act with the velocity after
+  };
+  /// What impulses did at the state where their step started. Overwrites the flow.
+  void add(const State& state, const Impulses& step, const StepMemory& memory, StepReport& report);
+  /// The state where that step ended: joint error, stored energy, the defect.
+  void finish(const State& state, StepMemory& memory, StepReport& report);
+
+  /// A part of a smooth step.
+  struct Motion {
+    const Interactions& rows;  ///< measured at the end
+    const Vector& rate;        ///< J v + g_t of them
+    const Vector& lambda;      ///< [N] at the end
+    const Vector& v_claimed;   ///< v⁺ by the scheme's formula
+    double h = 0;
+    double late = 0.5;  ///< θ: reactions act in the step as (1 − θ)λ + θλ⁺
+  };
+  /// Where a smooth motion starts, if `recall` does not know it; `change` and h are not asked for.
+  void start(const State& state, const Motion& at, StepReport& report);
+  /// False if the memory is that of something else.
+  bool recall(const StepMemory& memory);
+  void remember(StepMemory& memory) const;
+  /// Adds to the flow what happened between the moment before and this state.
+  void add(const State& state, const Motion& part, StepReport& report);
+
+  /// A state that was changed by something else than motion: all of it is the scheme's defect.
+  void displace(const State& from, const State& to, StepMemory& memory, StepReport& report);
+
+ private:
+  /// What is known of a moment of a smooth motion.
+  struct Moment {
+    Energies energies;
+    double stored = 0;
+    Powers powers;
+    Vector lambda, rate, g_t;
+  };
+  void recall_rates(const Interactions& rows, const StepMemory& memory);
+  double row_work(const Impulses& step, int row) const;
+  void add_block(const Impulses& step, int block, EnergyFlow& flow) const;
+  void add_joint(const Impulses& step, int block, EnergyFlow& flow) const;
+  void add_drive(const Impulses& step, int row, const Law& law, EnergyFlow& flow) const;
+  void add_normal(const Impulses& step, int block, EnergyFlow& flow) const;
+  void add_spring(const Impulses& step, int block, EnergyFlow& flow) const;
+  double turned(const Impulses& step, int row) const;
+  void add_forces(const State& state, const Impulses& step, EnergyFlow& flow);
+  double work_of_impulses(const Impulses& step);
+  void keep_rates(const Impulses& step);
+  void look(const State& state, const Motion& at, Moment& out);
+  void add_rows(const Motion& part, EnergyFlow& flow) const;
+
+  SystemAccess system_;
+  Interactions end_rows_;   ///< equalities at the end of a step
+  Interactions soft_rows_;  ///< those of the step, if a one-sided row stores energy; else none
+  BlockMatrix mass_;
+  State probe_;
+  Vector mean_, work_, smooth_, rate_before_, rate_after_;
+  std::vector<double> known_ = {};      ///< per row: the rate at the end of the last step, or NaN
+  std::vector<double> predicted_ = {};  ///< per row: the gap that was to be expected
+  std::vector<double> kept_ = {};       ///< what the next step recalls
+  double known_step_ = 0;               ///< [s] length of the last step, 0 at the start of a run
+  Energies energies_;                   ///< at the start of a step
+  double stored_ = 0;                   ///< … with what the last step left
+  double given_ = 0;                    ///< by impulses, less the kinetic energy after them
+  Moment now_, next_;
+};
+
+}  // namespace urto
