@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -148,6 +149,7 @@ struct Line {
   std::string scene;
   int bodies = 0, rows = 0, sweeps = 0;
   double rows_s = 0, assemble = 0, solve = 0, certify = 0, advance = 0;
+  double cpu = 0;  ///< of the process: what a step costs on a machine that others use too
   double total() const { return rows_s + assemble + solve + certify + advance; }
 };
 
@@ -165,6 +167,7 @@ Line measure(const std::string& name, Model m, int bodies, int steps, Simulation
               .bodies = bodies,
               .rows = run.rows().rows(),
               .sweeps = run.report().solve.sweeps};
+    const std::clock_t begin = std::clock();
     for (int k = 0; k < steps; ++k) {
       run.advance();
       const StepTimings& t = run.report().timings;
@@ -174,6 +177,7 @@ Line measure(const std::string& name, Model m, int bodies, int steps, Simulation
       line.certify += t.certify / steps;
       line.advance += t.advance / steps;
     }
+    line.cpu = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / steps;
     if (round == 0 || line.total() < best.total()) best = line;
   }
   return best;
@@ -201,8 +205,9 @@ int main(int argc, char** argv) {
                                  : quick  ? std::vector<int>{10, 100, 1000}
                                           : std::vector<int>{10, 32, 100, 320, 1000, 3200};
   std::vector<Line> lines;
-  fmt::print("{:8} {:>6} {:>6} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10}\n", "scene", "bodies",
-             "rows", "sweeps", "rows", "assemble", "solve", "certify", "advance", "total µs");
+  fmt::print("{:8} {:>6} {:>6} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}\n", "scene",
+             "bodies", "rows", "sweeps", "rows", "assemble", "solve", "certify", "advance",
+             "total µs", "cpu µs");
   using Maker = Model (*)(int);
   const std::vector<std::pair<std::string, Maker>> scenes{
       {"chain", chain},     {"grid", grid},       {"columns", columns}, {"islands", islands},
@@ -212,9 +217,9 @@ int main(int argc, char** argv) {
     for (const int n : sizes) {
       if (name == "chain" && n > 1000 && size == 0) continue;
       const Line l = measure(name, make(n), n, n > 500 ? 20 : 200, options);
-      fmt::print("{:8} {:6} {:6} {:7} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:10.2f}\n", l.scene,
-                 l.bodies, l.rows, l.sweeps, 1e6 * l.rows_s, 1e6 * l.assemble, 1e6 * l.solve,
-                 1e6 * l.certify, 1e6 * l.advance, 1e6 * l.total());
+      fmt::print("{:8} {:6} {:6} {:7} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:10.2f} {:10.2f}\n",
+                 l.scene, l.bodies, l.rows, l.sweeps, 1e6 * l.rows_s, 1e6 * l.assemble,
+                 1e6 * l.solve, 1e6 * l.certify, 1e6 * l.advance, 1e6 * l.total(), 1e6 * l.cpu);
       std::fflush(stdout);
       lines.push_back(l);
     }

@@ -206,46 +206,43 @@ Model towers(int highest, bool mixed) {
   return m;
 }
 
-/// Steps, each of which must hand islands on; the methods that solved them.
-std::set<std::string> step_handing_on(Simulation& run, int steps, int islands) {
-  std::set<std::string> methods;
+struct Repeated {
+  int handing_on = 0;  ///< steps that did
+  std::set<std::string> methods = {};
+};
+
+/// Who sticks and who slides changes from step to step, contacts come and go, and what is new is
+/// analysed. So each step of a run is taken again from the same state by the same solver; the
+/// fourth time it must allocate nothing.
+Repeated take_steps_again(Simulation& run, int steps) {
+  Repeated result;
+  run.start();
   for (int k = 0; k < steps; ++k) {
-    const long before = allocations_so_far();
-    EXPECT_TRUE(run.advance());
-    EXPECT_EQ(allocations_so_far() - before, 0) << "in step " << k;
-    EXPECT_GE(run.report().solve.handed_on, islands) << "in step " << k;
-    methods.insert(run.report().solve.solver);
-  }
-  return methods;
-}
-
-// Balls in a pyramid, some thirty times as heavy from layer to layer, that roll a little.
-Model pyramid() {
-  Model m = empty_model({0.5, 0.2, -9.8});
-  m.materials = {{.name = "rough", .friction = 0.6}};
-  add_floor(m);
-  for (int k = 0; k < 4; ++k) {
-    for (int i = 0; i < 4 - k; ++i) {
-      for (int j = 0; j < 4 - k; ++j) {
-        add_ball(m, "", {0.2 * i + 0.1 * k, 0.2 * j + 0.1 * k, 0.1 + 0.1414 * k}, 0.1,
-                 0.4 * std::pow(10, 1.5 * k));
-      }
+    const Checkpoint before = run.checkpoint();
+    long count = 0;
+    for (int turn = 0; turn < 4; ++turn) {
+      run.resume(before);
+      count = allocations_in(run, 1);
     }
+    EXPECT_EQ(count, 0) << "in step " << k;
+    const StepSolveReport& solve = run.report().solve;
+    if (solve.handed_on == 0) continue;
+    ++result.handing_on;
+    result.methods.insert(solve.solver);
   }
-  finalize(m);
-  return m;
+  return result;
 }
 
-TEST(StepAllocation, IslandsThatAreHandedOnAllocateNothing) {
-  for (int which = 0; which < 3; ++which) {
-    const Model m = which == 2 ? pyramid() : towers(8, which == 1);
+TEST(StepAllocation, IslandsThatAutoHandsOnAllocateNothing) {
+  for (const bool mixed : {false, true}) {
+    SCOPED_TRACE(mixed);
+    const Model m = towers(6, mixed);
     SimulationOptions o;
     o.duration = 10;
     Simulation run(m, o);
-    run.start();
-    allocations_in(run, 40);
-    for (const std::string& s : step_handing_on(run, 20, 1))
-      printf("%d %s missed %ld\n", which, s.c_str(), static_cast<long>(run.checkpoint().missed));
+    const Repeated repeated = take_steps_again(run, 12);
+    EXPECT_GE(repeated.handing_on, 2);
+    EXPECT_TRUE(repeated.methods.contains("nsgs+ipm")) << "from sweeps to the interior point";
   }
 }
 
@@ -260,9 +257,9 @@ TEST(StepAllocation, NamedSolversOnIslandsAllocateNothing) {
       o.solver.tolerance = 1e-6;
       o.solver.max_iterations = 300;
       Simulation run(m, o);
-      run.start();
-      allocations_in(run, 20);
-      EXPECT_EQ(step_handing_on(run, 10, 3), std::set<std::string>{solver});
+      const Repeated repeated = take_steps_again(run, 10);
+      EXPECT_EQ(repeated.handing_on, 10);
+      EXPECT_EQ(repeated.methods, std::set<std::string>{solver});
     }
   }
 }

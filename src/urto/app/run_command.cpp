@@ -208,7 +208,8 @@ void add_options(CLI::App& sub, RunCommand& c) {
   sub.add_option("--friction", c.friction, "Coulomb's law itself, or its convex relaxation")
       ->type_name("LAW")
       ->check(CLI::IsMember({"exact", "convex"}));
-  sub.add_option("--threads", c.threads, "For detection, islands, certificates: the same answer")->type_name("N");
+  sub.add_option("--threads", c.threads, "For detection, islands, certificates: the same answer")
+      ->type_name("N");
   sub.add_flag("--csv", c.csv, "Write states, joint coordinates and steps as CSV too");
   sub.add_flag("--no-report", c.no_report, "Write no page (report.html)");
   sub.add_flag("--resume", c.resume, "Go on from the checkpoint in the output directory");

@@ -195,8 +195,9 @@ constexpr OptionInfo table[] = {
         "fortieth of the smallest width of a colliding shape (terrain not counted)."),
     flag<&SimulationOptions::assemble>("assemble", run, "Move the given start onto the joints."),
     flag<&SimulationOptions::islands>("islands", dvi, "false solves all bodies as one problem."),
-    integer<&SimulationOptions::threads>("threads", {.low = 1, .high = 1024}, dvi,
-                                         "Threads for detection, rows, islands and certificates: the same answer for any number."),
+    integer<&SimulationOptions::threads>(
+        "threads", {.low = 1, .high = 1024}, dvi,
+        "Threads for detection, rows, islands and certificates: the same answer for any number."),
     flag<&SimulationOptions::stop_on_failure>(
         "stop_on_failure", run, "End the run at the first step that misses its tolerance."),
 
