@@ -40,13 +40,22 @@ class DviStepper final : public Stepper {
   void move(State& state, double h);
   void assemble(const State& state, double h, Tangent kind);
   void add_law(int block, double h);
+  void move_with_the_end();
+  double resting_speed(int block) const;
+  void find_impacts();
+  bool impact_gains() const;
+  void take_impacts_whole(const State& state, double h, StepReport& report);
+  void certify(const State& state, StepReport& report);
   bool limit_joint_work(const State& state, StepMemory& memory, StepReport& report);
 
   ImpulseKernel kernel_;
   JointProjection projection_;
   BlockFactor definite_;  ///< tells whether H with exact tangents is positive definite
   double stabilisation_step_ = 0;
-  Vector force_, delta_;
+  Vector force_, momentum_, delta_, unused_;
+  std::vector<int> impacts_ = {};     ///< blocks whose impact is taken whole, this step
+  Certificate approach_certificate_;  ///< with them, of the problem that moves the bodies
+  Vector diagonal_;                   ///< of H, in a step that may have impacts
 };
 
 }  // namespace urto

@@ -92,6 +92,17 @@ void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
   limit_rebounds(report);
 }
 
+void ImpulseKernel::solve_again(StepReport& report) {
+  for (Rebound& r : rebound_rows_) {
+    const int first = rows.J.row_start[r.block];
+    r = {.block = r.block, .plain = r.plain, .approach = r.approach};
+    problem.b[first] =
+        std::min(r.plain, rows.g_t[first] + rows.laws[r.block].restitution * r.approach);
+  }
+  solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
+  limit_rebounds(report);
+}
+
 // Whether a rebounding contact has still to be solved again, with the next share of its restitution
 // to try. The work is that of its impulse over the mean velocity; the share at which it is zero is
 // found by the Illinois variant of regula falsi (Dowell and Jarratt 1971), once a losing share is
@@ -142,18 +153,32 @@ void ImpulseKernel::limit_rebounds(StepReport& report) {
   for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
 }
 
+// What the impulses of a block do, row by row: exactly p·½(v + v⁺) of the kinetic energy, g_t
+// besides. Those that move the bodies act first, from v_before to v_move, the rest from there to
+// v_after.
+std::array<double, max_block> ImpulseKernel::work(int block) const {
+  const int first = rows.J.row_start[block];
+  std::array<double, max_block> before{}, move{}, after{}, out{};
+  multiply_add_block(rows.J, block, v_before.data(), before.data());
+  multiply_add_block(rows.J, block, v_move.data(), move.data());
+  multiply_add_block(rows.J, block, v_after.data(), after.data());
+  for (int k = 0; k < rows.laws[block].dim; ++k) {
+    const double p = move_impulses[first + k];
+    const double rest = impulses[first + k] - p;
+    out[k] = 0.5 * (p * (before[k] + move[k]) + rest * (move[k] + after[k])) +
+             impulses[first + k] * rows.g_t[first + k];
+  }
+  return out;
+}
+
 double ImpulseKernel::joint_work() {
-  mean_ = 0.5 * (v_before + v_after);
-  double work = 0;
+  double sum = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
     if (!holds_position(rows.laws[i])) continue;
-    std::array<double, max_block> u{};
-    multiply_add_block(rows.J, i, mean_.data(), u.data());
-    const int first = rows.J.row_start[i];
-    for (int r = 0; r < rows.laws[i].dim; ++r)
-      work += impulses[first + r] * (u[r] + rows.g_t[first + r]);
+    const std::array<double, max_block> w = work(i);
+    for (int r = 0; r < rows.laws[i].dim; ++r) sum += w[r];
   }
-  return work;
+  return sum;
 }
 
 // b has g/h in it, and g is a difference of positions: known to a rounding error of those at best.
@@ -164,10 +189,9 @@ void ImpulseKernel::certify(const State& state, StepReport& report) {
   report.meets_tolerance = report.certificate.meets(options.solver.tolerance);
 }
 
-// Energy by ½(v + v⁺)·(impulse), with v after turning freely, which is exactly what each impulse
-// does to the kinetic energy.
+// Energy by ½(v + v⁺)·(impulse), with v after turning freely.
 void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport& report) {
-  mean_ = 0.5 * (v_before + v_after);
+  mean_ = 0.5 * (v_before + v_move);
   report.energy = {};
   report.joint_error = report.penetration = report.early_rebound = 0;
   report.contact_energy_before = report.contact_energy = 0;
@@ -176,8 +200,6 @@ void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport&
   for (int i = 0; i < rows.blocks(); ++i) {
     const Law& law = rows.laws[i];
     const int first = rows.J.row_start[i];
-    std::array<double, max_block> u{};
-    multiply_add_block(rows.J, i, mean_.data(), u.data());
     if (law.kind == LawKind::equality) {
       for (int r = 0; r < law.dim; ++r) {
         if (holds_position(law))
@@ -186,33 +208,35 @@ void ImpulseKernel::audit(const State& state, bool implicit_damping, StepReport&
       }
     } else if (law.kind == LawKind::box) {
       report.energy.supplied -= impulses[first] * rows.g_t[first];
-      report.energy.friction -= impulses[first] * (u[0] + rows.g_t[first]);
+      report.energy.friction -= work(i)[0];
     } else {
-      audit_contact(i, u.data(), report);
+      audit_contact(i, report);
     }
   }
   report.h = h_;
   audit_forces(state, implicit_damping, report.energy);
 }
 
-void ImpulseKernel::audit_contact(int block, const double* u, StepReport& report) {
+void ImpulseKernel::audit_contact(int block, StepReport& report) {
   const Law& law = rows.laws[block];
   const int first = rows.J.row_start[block];
+  const std::array<double, max_block> done = work(block);
   ++report.contacts;
   if (!is_soft(law)) {
     report.penetration = std::max(report.penetration, -rows.g[first]);
     // Pushed apart at the speed w, bodies are given γ w at most; the rest of the work is that of
     // the impact.
-    const double work = impulses[first] * (u[0] + rows.g_t[first]);
     const bool rebounds = problem.b[first] < rows.g_t[first] - push[block];
     const double pushed = rebounds ? 0 : impulses[first] * push[block];
     report.energy.recovery += pushed;
-    report.energy.impact += pushed - work;
+    report.energy.impact += pushed - done[0];
   }
+  std::array<double, max_block> u{};
+  multiply_add_block(rows.J, block, mean_.data(), u.data());
   audit_potential(block, u[0], report);
   report.energy.supplied -= (impulses[first] - h_ * pull(law, rows.g[first])) * rows.g_t[first];
   for (int r = 1; r < law.dim; ++r) {
-    report.energy.friction -= impulses[first + r] * (u[r] + rows.g_t[first + r]);
+    report.energy.friction -= done[r];
     report.energy.supplied -= impulses[first + r] * rows.g_t[first + r];
   }
   if (impulses[first] <= 0) return;
@@ -232,7 +256,7 @@ void ImpulseKernel::audit_potential(int block, double mean_rate, StepReport& rep
   const bool soft = is_soft(law);
   if (!soft && law.cohesion_range == 0) return;
   std::array<double, max_block> u{};
-  multiply_add_block(rows.J, block, v_after.data(), u.data());
+  multiply_add_block(rows.J, block, v_move.data(), u.data());
   const double rate = u[0] + rows.g_t[first];
   const double before = rows.g[first];
   const double after = before + h_ * rate;
@@ -254,7 +278,7 @@ void ImpulseKernel::audit_forces(const State& state, bool implicit_damping, Ener
   probe_ = state;
   probe_.v = v_before;
   const double before = system.powers(probe_).dissipated;
-  probe_.v = v_after;
+  probe_.v = v_move;
   const double after = system.powers(probe_).dissipated;
   probe_.v = mean_;
   const Powers mean = system.powers(probe_);

@@ -10,6 +10,7 @@
 //     kernel.remember(memory)
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,9 @@ class ImpulseKernel {
   std::vector<double> push = {};
   Vector v_before;  ///< what forces and impulses act on
   Vector v_after, impulses;
+  /// Positions move with it, reached by these impulses: v_after and all of them, but in steps with
+  /// impacts (docs, "Impacts").
+  Vector v_move, move_impulses;
 
   BlockMatrix& H() { return std::get<BlockMatrix>(problem.H); }
   /// Sets, sizes and zeros for the rows of a step of h.
@@ -43,6 +47,9 @@ class ImpulseKernel {
   void add_rebound(int block);
 
   void solve(const StepMemory& memory, StepReport& report);
+  /// After a change of b, from the impulses that are there; rebounds begin with all of their
+  /// restitution.
+  void solve_again(StepReport& report);
   void certify(const State& state, StepReport& report);
   /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
   double joint_work();
@@ -63,7 +70,8 @@ class ImpulseKernel {
   };
   void limit_rebounds(StepReport& report);
   bool seek_root(Rebound& r, bool last);
-  void audit_contact(int block, const double* mean_velocity, StepReport& report);
+  std::array<double, max_block> work(int block) const;
+  void audit_contact(int block, StepReport& report);
   void audit_potential(int block, double mean_rate, StepReport& report);
   void audit_forces(const State& state, bool implicit_damping, EnergyFlow& energy);
 
