@@ -152,7 +152,7 @@ bool DviStepper::limit_joint_work(const State& state, StepMemory& memory, StepRe
       for (int r = kernel_.rows.J.row_start[i]; r < kernel_.rows.J.row_start[i + 1]; ++r)
         kernel_.problem.b[r] = kernel_.rows.g_t[r];
     }
-    kernel_.solve_again(report);
+    kernel_.solve_again(memory, report);
     if (impacts_.empty()) move_with_the_end();
     work = kernel_.joint_work();
   }
@@ -190,7 +190,7 @@ double DviStepper::resting_speed(int block) const {
 void DviStepper::find_impacts() {
   const Interactions& rows = kernel_.rows;
   impacts_.clear();
-  diagonal_.resize(0);
+  bool has_diagonal = false;
   for (int i = 0; i < rows.blocks(); ++i) {
     const Law& law = rows.laws[i];
     const int first = rows.J.row_start[i];
@@ -200,7 +200,8 @@ void DviStepper::find_impacts() {
     multiply_add_block(rows.J, i, kernel_.v_after.data(), u.data());
     const double left = -(u[0] + rows.g_t[first]);
     if (!(left > 0)) continue;
-    if (diagonal_.size() == 0) {
+    if (!has_diagonal) {
+      has_diagonal = true;
       diagonal_.resize(rows.J.columns);
       const BlockMatrix& H = kernel_.H();
       for (int node = 0; node < H.blocks(); ++node)
@@ -211,8 +212,8 @@ void DviStepper::find_impacts() {
 }
 
 // What going on from the end of the approach to the end of the impact gives, λ′·½(u + u′) with λ′
-// the difference of the impulses, less what the approach took already. Positive is energy out of
-// nothing, which only many contacts at once could bring about.
+// the difference of the impulses, less what the approach took already unless a rebound used it.
+// Positive is energy out of nothing, which only many contacts at once could bring about.
 bool DviStepper::impact_gains() const {
   const Interactions& rows = kernel_.rows;
   double work = 0;
@@ -230,7 +231,8 @@ bool DviStepper::impact_gains() const {
       const double g_t = rows.g_t[first + k];
       const double more = kernel_.impulses[first + k] - kernel_.move_impulses[first + k];
       work += more * (0.5 * (before[k] + after[k]) + g_t);
-      if (hit) work += kernel_.move_impulses[first + k] * (before[k] + g_t);
+      if (hit && !kernel_.has_rebounds())
+        work += kernel_.move_impulses[first + k] * (before[k] + g_t);
     }
   }
   return work > 0;
@@ -239,7 +241,8 @@ bool DviStepper::impact_gains() const {
 // An impact is taken whole, whatever the phase of the step at which it happens: docs, "Impacts".
 // The problem solved so far, in which every gap may close exactly, says how bodies move; the one
 // solved here, in which what has met does not approach any more, with which velocity they go on.
-void DviStepper::take_impacts_whole(const State& state, double h, StepReport& report) {
+void DviStepper::take_impacts_whole(const State& state, double h, const StepMemory& memory,
+                                    StepReport& report) {
   impacts_.clear();
   if (kernel_.options.stepper.friction != Friction::exact) return;
   find_impacts();
@@ -251,15 +254,14 @@ void DviStepper::take_impacts_whole(const State& state, double h, StepReport& re
     const int first = rows.J.row_start[i];
     kernel_.problem.b[first] = rows.g_t[first];
   }
-  kernel_.solve_again(report);
+  kernel_.solve_again(memory, report);
   if (report.solve.status == Status::converged && !impact_gains()) return;
   // What many bodies between rigid drives cannot do at once: the next step goes on with it.
   for (const int i : impacts_) {
     const int first = rows.J.row_start[i];
     kernel_.problem.b[first] = rows.g[first] / h + rows.g_t[first];
   }
-  kernel_.impulses = kernel_.move_impulses;
-  kernel_.solve_again(report);
+  kernel_.solve_again(memory, report);
   move_with_the_end();
   impacts_.clear();
 }
@@ -267,10 +269,11 @@ void DviStepper::take_impacts_whole(const State& state, double h, StepReport& re
 // A step with impacts is as good as the worse of its two problems.
 void DviStepper::certify(const State& state, StepReport& report) {
   kernel_.certify(state, report);
-  if (impacts_.empty() || report.certificate.residual() >= approach_certificate_.residual()) return;
-  report.certificate = approach_certificate_;
-  report.meets_tolerance =
-      report.certificate.meets(kernel_.options.solver.tolerance) && report.meets_tolerance;
+  if (impacts_.empty()) return;
+  const bool approach_meets = approach_certificate_.meets(kernel_.options.solver.tolerance);
+  report.meets_tolerance = report.meets_tolerance && approach_meets;
+  if (report.certificate.residual() < approach_certificate_.residual())
+    report.certificate = approach_certificate_;
 }
 
 StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepReport& report) {
@@ -293,7 +296,7 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
 
   kernel_.solve(memory, report);
   move_with_the_end();
-  take_impacts_whole(state, h, report);
+  take_impacts_whole(state, h, memory, report);
   const bool passive = limit_joint_work(state, memory, report);
   report.timings.solve = clock.lap();
   certify(state, report);

@@ -44,7 +44,8 @@ class DviStepper final : public Stepper {
   double resting_speed(int block) const;
   void find_impacts();
   bool impact_gains() const;
-  void take_impacts_whole(const State& state, double h, StepReport& report);
+  void take_impacts_whole(const State& state, double h, const StepMemory& memory,
+                          StepReport& report);
   void certify(const State& state, StepReport& report);
   bool limit_joint_work(const State& state, StepMemory& memory, StepReport& report);
 

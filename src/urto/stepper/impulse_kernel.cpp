@@ -86,19 +86,18 @@ void ImpulseKernel::add_rebound(int block) {
 void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
   set_compliance(problem, compliance);
   problem.J = rows.J;
-  recall(memory, rows, h_, impulses);
   if (v_after.size() != system.nv()) v_after.resize(system.nv());
-  solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
-  limit_rebounds(report);
+  solve_again(memory, report);
 }
 
-void ImpulseKernel::solve_again(StepReport& report) {
+void ImpulseKernel::solve_again(const StepMemory& memory, StepReport& report) {
   for (Rebound& r : rebound_rows_) {
     const int first = rows.J.row_start[r.block];
     r = {.block = r.block, .plain = r.plain, .approach = r.approach};
     problem.b[first] =
         std::min(r.plain, rows.g_t[first] + rows.laws[r.block].restitution * r.approach);
   }
+  recall(memory, rows, h_, impulses);
   solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
   limit_rebounds(report);
 }

@@ -47,9 +47,10 @@ class ImpulseKernel {
   void add_rebound(int block);
 
   void solve(const StepMemory& memory, StepReport& report);
-  /// After a change of b, from the impulses that are there; rebounds begin with all of their
-  /// restitution.
-  void solve_again(StepReport& report);
+  bool has_rebounds() const { return !rebound_rows_.empty(); }  ///< in this step
+  /// After a change of b. What came out before does not matter: of several solutions, as friction
+  /// may have, it is the same one whatever was solved first.
+  void solve_again(const StepMemory& memory, StepReport& report);
   void certify(const State& state, StepReport& report);
   /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
   double joint_work();
