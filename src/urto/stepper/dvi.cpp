@@ -185,29 +185,50 @@ double DviStepper::resting_speed(int block) const {
   return speed;
 }
 
-// Blocks that act without rebounding although the step leaves them approaching: the gap that they
-// had is closed, but of the impact only a part has happened.
-void DviStepper::find_impacts() {
+// Whether a block is a rigid contact or limit with a gap that bodies of the velocity v close within
+// the step, faster than at rest.
+bool DviStepper::approaches(int block, const Vector& v, double least) const {
   const Interactions& rows = kernel_.rows;
+  const int first = rows.J.row_start[block];
+  std::array<double, max_block> u{};
+  multiply_add_block(rows.J, block, v.data(), u.data());
+  const double approach = -(u[0] + rows.g_t[first]);
+  return approach > 0 && approach >= least && approach > resting_speed(block);
+}
+
+// Blocks that act without rebounding although the step leaves them approaching: the gap that they
+// had is closed, but of the impact only a part has happened. With them, blocks of the same bodies
+// that would have closed as well if these had not acted: which of those meet first is nothing that
+// the step resolves.
+void DviStepper::find_impacts(double h) {
+  const Interactions& rows = kernel_.rows;
+  const BlockMatrix& H = kernel_.H();
   impacts_.clear();
-  bool has_diagonal = false;
-  for (int i = 0; i < rows.blocks(); ++i) {
+  if (diagonal_.size() != rows.J.columns) diagonal_.resize(rows.J.columns);
+  for (int node = 0; node < H.blocks(); ++node)
+    diagonal_.segment(H.start[node], H.size(node)) = H.block(node).diagonal();
+  const auto is_open = [&](int i) {
     const Law& law = rows.laws[i];
+    return law.kind != LawKind::box && !is_soft(law) && is_apart(law, rows.g[rows.J.row_start[i]]);
+  };
+  hit_.assign(rows.J.columns, 0);
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (!is_open(i) || !(kernel_.impulses[rows.J.row_start[i]] > 0)) continue;
+    if (!approaches(i, kernel_.v_after, 0)) continue;
+    impacts_.push_back(i);
+    for (int e = rows.J.entry_start[i]; e < rows.J.entry_start[i + 1]; ++e)
+      hit_[rows.J.entries[e].column] = 1;
+  }
+  if (impacts_.empty()) return;
+  impacts_.clear();
+  for (int i = 0; i < rows.blocks(); ++i) {
     const int first = rows.J.row_start[i];
-    if (law.kind == LawKind::box || !is_apart(law, rows.g[first]) || is_soft(law)) continue;
-    if (!(kernel_.impulses[first] > 0)) continue;
-    std::array<double, max_block> u{};
-    multiply_add_block(rows.J, i, kernel_.v_after.data(), u.data());
-    const double left = -(u[0] + rows.g_t[first]);
-    if (!(left > 0)) continue;
-    if (!has_diagonal) {
-      has_diagonal = true;
-      diagonal_.resize(rows.J.columns);
-      const BlockMatrix& H = kernel_.H();
-      for (int node = 0; node < H.blocks(); ++node)
-        diagonal_.segment(H.start[node], H.size(node)) = H.block(node).diagonal();
-    }
-    if (left > resting_speed(i)) impacts_.push_back(i);
+    const bool acts = kernel_.impulses[first] > 0 && approaches(i, kernel_.v_after, 0);
+    bool meets = false;
+    for (int e = rows.J.entry_start[i]; e < rows.J.entry_start[i + 1]; ++e)
+      meets = meets || hit_[rows.J.entries[e].column] != 0;
+    if (!is_open(i) || !meets || kernel_.rebounds(i)) continue;
+    if (acts || approaches(i, kernel_.v_before, rows.g[first] / h)) impacts_.push_back(i);
   }
 }
 
@@ -245,7 +266,7 @@ void DviStepper::take_impacts_whole(const State& state, double h, const StepMemo
                                     StepReport& report) {
   impacts_.clear();
   if (kernel_.options.stepper.friction != Friction::exact) return;
-  find_impacts();
+  find_impacts(h);
   if (impacts_.empty()) return;
   kernel_.certify(state, report);
   approach_certificate_ = report.certificate;

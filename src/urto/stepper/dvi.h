@@ -42,7 +42,8 @@ class DviStepper final : public Stepper {
   void add_law(int block, double h);
   void move_with_the_end();
   double resting_speed(int block) const;
-  void find_impacts();
+  bool approaches(int block, const Vector& v, double least) const;
+  void find_impacts(double h);
   bool impact_gains() const;
   void take_impacts_whole(const State& state, double h, const StepMemory& memory,
                           StepReport& report);
@@ -54,9 +55,10 @@ class DviStepper final : public Stepper {
   BlockFactor definite_;  ///< tells whether H with exact tangents is positive definite
   double stabilisation_step_ = 0;
   Vector force_, momentum_, delta_, unused_;
-  std::vector<int> impacts_ = {};     ///< blocks whose impact is taken whole, this step
-  Certificate approach_certificate_;  ///< with them, of the problem that moves the bodies
-  Vector diagonal_;                   ///< of H, in a step that may have impacts
+  std::vector<int> impacts_ = {};       ///< blocks whose impact is taken whole, this step
+  Certificate approach_certificate_;    ///< with them, of the problem that moves the bodies
+  Vector diagonal_;                     ///< of H
+  std::vector<std::uint8_t> hit_ = {};  ///< per column where a body starts: something hits it
 };
 
 }  // namespace urto

@@ -47,7 +47,8 @@ class ImpulseKernel {
   void add_rebound(int block);
 
   void solve(const StepMemory& memory, StepReport& report);
-  bool has_rebounds() const { return !rebound_rows_.empty(); }  ///< in this step
+  bool rebounds(int block) const { return rebounds_[block] != 0; }  ///< in this step
+  bool has_rebounds() const { return !rebound_rows_.empty(); }      ///< in this step
   /// After a change of b. What came out before does not matter: of several solutions, as friction
   /// may have, it is the same one whatever was solved first.
   void solve_again(const StepMemory& memory, StepReport& report);
