@@ -203,8 +203,8 @@ TEST(BlockImpact, OnFourCornersIsTheSameAtEveryPhaseOfTheStep) {
       }
       EXPECT_GT(lowest, -1e3 * h * h);  // curvature of corners that turn at some 10 rad/s
     }
-    EXPECT_LT(spread[0], 1000 * 1e-4) << k;
-    EXPECT_LT(spread[1], 1000 * 1e-5) << k;
+    EXPECT_LT(spread[0], 200 * 1e-4) << k;
+    EXPECT_LT(spread[1], 200 * 1e-5) << k;
   }
 }
 
