@@ -388,7 +388,8 @@ TEST(DviJoint, StiffSpringDecaysAtLargeSteps) {
   spring.stiffness.slope = 1e6;
   m.forces.push_back(spring);
   finalize(m);
-  for (const ImplicitForces kind : {ImplicitForces::semidefinite, ImplicitForces::exact}) {
+  for (const ImplicitForces kind :
+       {ImplicitForces::automatic, ImplicitForces::semidefinite, ImplicitForces::exact}) {
     SimulationOptions o = fixed(0.1, 2);
     o.stepper.implicit_forces = kind;
     Simulation run(m, o);

@@ -22,6 +22,7 @@ SimulationOptions relaxation_options(const StaticsOptions& options) {
   SimulationOptions o;
   o.contact_envelope = options.envelope;
   o.stepper.recovery_speed = std::numeric_limits<double>::infinity();
+  o.stepper.recovery_rate = std::numeric_limits<double>::infinity();
   o.stepper.restitution = false;
   o.stepper.implicit_forces = ImplicitForces::exact;
   o.stepper.project_joints = true;

@@ -26,6 +26,14 @@ namespace urto {
 
 enum class LawKind : std::uint8_t { equality, unilateral, coulomb, box };
 
+/// How fast a row that is broken, g < 0, is brought back: within a step, or at a speed that the
+/// stepper's options bound.
+enum class Recovery : std::uint8_t {
+  at_once,
+  linear,   ///< g is a length: contacts, limits of what slides
+  angular,  ///< g is an angle: limits of what turns
+};
+
 struct Law {
   LawKind kind = LawKind::equality;
   int dim = 1;
@@ -42,8 +50,7 @@ struct Law {
   double cohesion = 0;        ///< [N] pull of a contact whose gap is at most …
   double cohesion_range = 0;  ///< [m] … this
   bool on_velocity = false;   ///< there is no position to keep: speed motors, joint friction
-  bool recovers_slowly =
-      false;  ///< penetration is pushed out at the stepper's recovery speed at most (contacts)
+  Recovery recovery = Recovery::at_once;
 };
 
 /// A spring, and perhaps a damper, stands for the row: λ = −(k g + c ġ).

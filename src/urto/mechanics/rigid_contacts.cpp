@@ -113,7 +113,7 @@ Law RigidSystem::contact_law(const Contact& c, double envelope) const {
           .restitution_threshold = m.restitution_threshold,
           .stiffness = m.stiffness,
           .damping = m.damping,
-          .recovers_slowly = true};
+          .recovery = Recovery::linear};
   const bool rolls = m.rolling_friction > 0;
   const bool spins = m.spinning_friction > 0;
   if (rolls || spins) {

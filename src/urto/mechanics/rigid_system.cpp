@@ -11,8 +11,6 @@
 namespace urto {
 namespace {
 
-using Mat6 = Eigen::Matrix<double, 6, 6>;
-
 constexpr int blocks_at_a_time = 64;
 
 Row12 stacked(const BodyVelocity& a, const BodyVelocity& b) {
@@ -67,6 +65,7 @@ RigidSystem::RigidSystem(const Model& model)
     const Mat3 inertia = model.bodies[body].inertia;
     inverse_inertia_[body] = inertia.inverse().trace() / 3;
   }
+  find_ties();
 }
 
 std::unique_ptr<SystemWorkspace> RigidSystem::make_workspace() const {
@@ -127,26 +126,6 @@ void RigidSystem::turn_freely(double h, SystemWorkspace& work, Vector& v, Vector
     increment.segment<3>(at) = 0.5 * h * (omega + turned);
     v.segment<3>(at) = turned;
   });
-}
-
-void RigidSystem::assemble(const State& state, const Coefficients& c, Tangent kind,
-                           SystemWorkspace& work, BlockMatrix& out) const {
-  share_items(work.threads, model_.slots, bodies_at_a_time, [&](int slot) {
-    const Body& body = model_.bodies[model_.slot_body[slot]];
-    if (c.mass != 0) {  // inertia is in body axes: constant
-      auto block = out.block(slot);
-      block.topLeftCorner<3, 3>().diagonal().array() += c.mass * body.mass;
-      block.bottomRightCorner<3, 3>() += c.mass * body.inertia;
-    }
-    if (kind != Tangent::exact || c.damping == 0 || !body.gyroscopic) return;
-    const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
-    if (omega.isZero(0)) return;
-    Mat6 damping = Mat6::Zero();  // recipe 003 §5.11
-    damping.bottomRightCorner<3, 3>() = skew(omega) * body.inertia - skew(body.inertia * omega);
-    out.add(slot, slot, damping, c.damping);
-  });
-  for (const Force& force : model_.forces)
-    add_tangents(force, model_, state, kind, {c.damping, c.stiffness}, out);
 }
 
 RowTerm RigidSystem::term(const CoordinateRef& c, double factor) const {
@@ -249,7 +228,9 @@ void RigidSystem::detect_limits(const State& state, const DetectionQuery& query,
     for (int side = 0; side < 2; ++side) {
       const double gap = side == 0 ? m.value - l.lower : l.upper - m.value;
       if (!(gap <= reach)) continue;
-      const Law law{.kind = LawKind::unilateral, .restitution = l.restitution};
+      const Law law{.kind = LawKind::unilateral,
+                    .restitution = l.restitution,
+                    .recovery = is_length(t.measure) ? Recovery::linear : Recovery::angular};
       add_block(softened(law, l.softness), {Origin::limit, k}, row_id(Origin::limit, k, side), s,
                 rows);
     }

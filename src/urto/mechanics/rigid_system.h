@@ -73,6 +73,8 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   void detect_contacts(double envelope, Scratch& s, Interactions& rows) const;
   Law contact_law(const Contact& c, double envelope) const;
   double gyration_length(const Contact& c) const;
+  void find_ties();
+  Mat12 inverse_mass(int force, const State& state, Scratch& s) const;
 
   /// Adds a term to row `row` of a block: its value to g, its gradient to J, what kinematic bodies
   /// do to g_t.
@@ -92,6 +94,11 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   std::vector<Material> materials_ = {};
   double longest_pull_ = 0;                   ///< [m] largest cohesion_range of a pair
   std::vector<double> inverse_inertia_ = {};  ///< per body, tr(I⁻¹)/3
+  /// A joint that holds the bodies of a spring; sorted by force.
+  struct Tie {
+    int force = 0, joint = 0;
+  };
+  std::vector<Tie> ties_ = {};
 };
 
 }  // namespace urto

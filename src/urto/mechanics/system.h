@@ -33,6 +33,9 @@ struct DetectionQuery {
 /// c_M M − c_v ∂f/∂v − c_q ∂f/∂q.
 struct Coefficients {
   double mass = 0, damping = 0, stiffness = 0;
+  /// Of the semi-definite stiffness only the part that a step of h resolves, or only the rest. A
+  /// system that does not tell its springs apart has no resolved part.
+  StiffnessPart part = {};
 };
 
 struct Energies {  ///< [J]

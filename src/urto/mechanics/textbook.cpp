@@ -61,7 +61,14 @@ void PointSystem::assemble(const State& state, const Coefficients& c, Tangent ki
     const Vec3 n = d / l;
     const Mat3 along = n * n.transpose();
     const Mat3 across = Mat3::Identity() - along;
-    Mat3 K = s.stiffness * along;
+    double k = s.stiffness;
+    if (c.part.kind != StiffnessPart::Kind::all) {
+      const auto give = [&](const LinkEnd& end) {
+        return end.point < 0 ? 0 : 1 / masses_[end.point];
+      };
+      k *= c.part.weight(k * (give(s.a) + give(s.b)));
+    }
+    Mat3 K = k * along;
     if (kind == Tangent::exact) {
       K += s.stiffness * (1 - s.length / l) * across;
       K += s.damping / l * (n * (u.transpose() * across) + n.dot(u) * across);
@@ -197,7 +204,7 @@ void LinearSystem::assemble(const State&, const Coefficients& c, Tangent, System
   };
   add(M_, c.mass);
   add(D_, c.damping);
-  add(K_, c.stiffness);
+  if (c.part.kind != StiffnessPart::Kind::resolved) add(K_, c.stiffness);
 }
 
 Energies LinearSystem::energies(const State& state, SystemWorkspace& /*work*/) const {
@@ -268,7 +275,8 @@ void RockingBlock::detect(const State& state, const DetectionQuery& query,
   rows.clear(1);
   const double reach = query.envelope + 2 * query.h * std::abs(state.v[0]);
   if (query.equalities_only || !(state.q[0] <= reach)) return;
-  const Law law{.kind = LawKind::unilateral, .restitution = impact_ratio()};
+  const Law law{
+      .kind = LawKind::unilateral, .restitution = impact_ratio(), .recovery = Recovery::angular};
   rows.add_block(law, {Origin::limit, 0}, row_id(Origin::limit, 0));
   rows.add_entry(0, 1);
 }
@@ -323,7 +331,8 @@ void NodeChain::force(const State& state, SystemWorkspace& /*work*/, Vector& f) 
 
 void NodeChain::assemble(const State&, const Coefficients& c, Tangent, SystemWorkspace& /*work*/,
                          BlockMatrix& out) const {
-  const double spring = c.stiffness * stiffness + c.damping * damping;
+  const double factor = c.part.kind == StiffnessPart::Kind::resolved ? 0 : c.stiffness;
+  const double spring = factor * stiffness + c.damping * damping;
   for (int k = 0; k < layout_.nodes(); ++k) {
     const int n = layout_.size(k);
     out.block(k).diagonal().array() += c.mass;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -99,12 +100,38 @@ const std::string& name_of(const Force& force);
 
 enum class Tangent : std::uint8_t { exact, semidefinite };
 
+/// The tangent ω of a spring seen by a step of h: the share σ(hω) of its stiffness is stiff, the
+/// rest is resolved by steps of this size. Smooth in h, and of so high an order that a spring which
+/// is resolved well has next to nothing stiff about it.
+inline double stiff_share(double h_omega_squared) {
+  const double z = h_omega_squared * h_omega_squared;
+  return std::isfinite(z) ? z / (1 + z) : 1;
+}
+
+/// Which part of the semi-definite stiffness of forces is wanted.
+struct StiffnessPart {
+  enum class Kind : std::uint8_t { all, resolved, stiff };
+  Kind kind = Kind::all;
+  double h = 0;  ///< [s] the step that resolves it, or not
+
+  /// The weight of a stiffness with this ω² [1/s²].
+  double weight(double omega_squared) const {
+    if (kind == Kind::all) return 1;
+    const double share = stiff_share(h * h * omega_squared);
+    return kind == Kind::stiff ? share : 1 - share;
+  }
+};
+
 /// f += the force at the state.
 void add_force(const Force& force, const Model& model, const State& state, Vector& f);
 /// out += −c_v ∂f/∂v − c_q ∂f/∂q (nothing for UserForce), nodes numbered as the model's slots.
 /// Central gravity has the semi-definite tangent zero.
 struct TangentFactors {
   double damping = 0, stiffness = 0;  ///< c_v, c_q
+  StiffnessPart part = {};            ///< of semi-definite tangents
+  /// Of the two bodies of a spring or bushing, (v_A, Ω_A, v_B, Ω_B): how they give way to an
+  /// impulse. For parts only.
+  const Mat12* inverse_mass = nullptr;
 };
 void add_tangents(const Force& force, const Model& model, const State& state, Tangent kind,
                   const TangentFactors& factors, BlockMatrix& out);

@@ -48,11 +48,18 @@ void add_curvature(const Measure& m, const MarkerPair& pair, const Row12& gradie
   stiffness.noalias() += (damping * gradient) * rate_slope.transpose();
 }
 
+// The wanted part of a stiffness k ≥ 0 along a gradient, ω² = k ∇sᵀM⁻¹∇s.
+template <class Gradient>
+double part_of(double k, const Gradient& gradient, const TangentFactors& factors) {
+  if (factors.inverse_mass == nullptr || k == 0) return k;
+  return k * factors.part.weight(k * gradient.dot(*factors.inverse_mass * gradient));
+}
+
 PairTangent pair_tangent(const MeasureSpring& spring, const MarkerPair& pair, const State& state,
-                         Tangent kind) {
+                         Tangent kind, const TangentFactors& factors) {
   const SpringTerms s = spring_terms(spring, pair, state);
   const bool exact = kind == Tangent::exact;
-  const double k = exact ? s.stiffness : std::max(s.stiffness, 0.0);
+  const double k = exact ? s.stiffness : part_of(std::max(s.stiffness, 0.0), s.gradient, factors);
   const double d = exact ? s.damping : std::max(s.damping, 0.0);
   const Mat12 square = s.gradient * s.gradient.transpose();
   PairTangent t{k * square, d * square};
@@ -60,11 +67,14 @@ PairTangent pair_tangent(const MeasureSpring& spring, const MarkerPair& pair, co
   return t;
 }
 
-PairTangent pair_tangent(const Bushing& bushing, const MarkerPair& pair, const State&,
-                         Tangent kind) {
+PairTangent pair_tangent(const Bushing& bushing, const MarkerPair& pair, const State&, Tangent kind,
+                         const TangentFactors& factors) {
   const BushingTerms s = bushing_terms(bushing, pair);
   const bool exact = kind == Tangent::exact;
-  const Vec6 k = exact ? bushing.stiffness : Vec6(bushing.stiffness.cwiseMax(0));
+  Vec6 k = exact ? bushing.stiffness : Vec6(bushing.stiffness.cwiseMax(0));
+  if (!exact) {
+    for (int i = 0; i < 6; ++i) k[i] = part_of(k[i], Row12(s.gradient.row(i)), factors);
+  }
   const Vec6 d = exact ? bushing.damping : Vec6(bushing.damping.cwiseMax(0));
   const Mat6x12 kG = k.asDiagonal() * s.gradient, dG = d.asDiagonal() * s.gradient;
   PairTangent t{s.gradient.transpose() * kG, s.gradient.transpose() * dG};
@@ -109,7 +119,7 @@ void add(const Between& force, const Model& model, const State& state, const Tar
                         model.bodies[model.markers[force.marker_b].body].slot};
   if (nodes[0] < 0 && nodes[1] < 0) return;
   const MarkerPair pair = marker_pair(model, state, force.marker_a, force.marker_b);
-  const PairTangent t = pair_tangent(force, pair, state, target.kind);
+  const PairTangent t = pair_tangent(force, pair, state, target.kind, target.factors);
   for (Eigen::Index i = 0; i < 2; ++i) {
     for (Eigen::Index j = 0; j < 2; ++j) {
       if (nodes[i] < 0 || nodes[j] < 0) continue;

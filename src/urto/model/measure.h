@@ -67,6 +67,11 @@ inline bool is_angle(const Measure& m) {
   return m.kind == MeasureKind::angle || m.kind == MeasureKind::angle_about_b;
 }
 
+/// True for measures in metres; the others are in radians, or cosines.
+inline bool is_length(const Measure& m) {
+  return m.kind == MeasureKind::along || m.kind == MeasureKind::distance;
+}
+
 struct MeasureValue {
   double value = 0;
   Row12 J = Row12::Zero();

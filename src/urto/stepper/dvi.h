@@ -41,14 +41,25 @@ class DviStepper final : public Stepper {
   void assemble(const State& state, double h, Tangent kind);
   void add_law(int block, double h);
   void add_laws(double h);
+  double resting_speed(int block) const;
+  bool approaches(int block, const Vector& v, double least) const;
+  void find_impacts(double h);
+  bool impact_gains() const;
+  void take_impacts_whole(const State& state, double h, const StepMemory& memory,
+                          StepReport& report);
+  void certify(const State& state, StepReport& report);
   bool limit_joint_work(const State& state, StepMemory& memory, StepReport& report);
 
   ImpulseKernel kernel_;
   JointProjection projection_;
   BlockFactor definite_;  ///< tells whether H with exact tangents is positive definite
   double stabilisation_step_ = 0;
-  Vector force_, delta_;
+  Vector force_, momentum_, delta_, unused_;
   std::vector<std::uint8_t> special_ = {};  ///< per block: pulls, or may rebound
+  std::vector<int> impacts_ = {};           ///< blocks whose impact is taken whole, this step
+  Certificate approach_certificate_;        ///< with them, of the problem that moves the bodies
+  Vector diagonal_;                         ///< of H
+  std::vector<std::uint8_t> hit_ = {};      ///< per column where a body starts: something hits it
 };
 
 }  // namespace urto

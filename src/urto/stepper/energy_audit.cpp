@@ -74,27 +74,39 @@ void EnergyAuditor::keep_rates(const Impulses& step) {
   for (int i = 0; i < rows.blocks(); ++i) {
     for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
       kept_[1 + r] = (holds_position(rows.laws[i]) ? 0 : rate_after_[r]) - rows.g_t[r];
-      kept_[1 + n + r] = rows.g[r] + step.h * rate_after_[r];
+      kept_[1 + n + r] = rows.g[r] + step.h * rate_move_[r];
     }
   }
 }
 
 // What impulses do to the kinetic energy: those of the rows, and those of the forces, which are
-// M(v⁺ − v) + a − H v⁺.
+// M(v⁺ − v) + a − H v⁺ with v⁺ that of the motion, and M Δ − H Δ for what an impact changes then.
 double EnergyAuditor::work_of_impulses(const Impulses& step) {
-  work_ = step.v_after - step.v_before;
+  const BlockMatrix& H = std::get<BlockMatrix>(step.problem.H);
+  work_ = step.v_move - step.v_before;
   multiply(mass_, work_, smooth_);
-  multiply(std::get<BlockMatrix>(step.problem.H), step.v_after, work_);
+  multiply(H, step.v_move, work_);
   smooth_ += step.problem.a - work_;
   double work = mean_.dot(smooth_);
+  if (!step.whole) {
+    const Vector change = step.v_after - step.v_move;
+    multiply(mass_, change, smooth_);
+    multiply(H, change, work_);
+    work += 0.5 * (step.v_move + step.v_after).dot(smooth_ - work_);
+  }
   for (int r = 0; r < step.rows.rows(); ++r)
     work += row_work(step, r) - step.impulses[r] * step.rows.g_t[r];
   return work;
 }
 
-// γ ū: negative where energy is lost.
+// γ ū: negative where energy is lost. In an impact p takes a row from `before` to `move`, γ − p
+// from there to `after`.
 double EnergyAuditor::row_work(const Impulses& step, int row) const {
-  return 0.5 * step.impulses[row] * (rate_before_[row] + rate_after_[row]);
+  const double all = step.impulses[row];
+  if (step.whole) return 0.5 * all * (rate_before_[row] + rate_after_[row]);
+  const double p = step.move_impulses[row];
+  return 0.5 * (p * (rate_before_[row] + rate_move_[row]) +
+                (all - p) * (rate_move_[row] + rate_after_[row]));
 }
 
 // A damper's impulse is −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all we can
@@ -103,7 +115,7 @@ void EnergyAuditor::add_forces(const State& state, const Impulses& step, EnergyF
   probe_ = state;
   probe_.v = step.v_before;
   const double before = system_.powers(probe_).dissipated;
-  probe_.v = step.v_after;
+  probe_.v = step.v_move;
   const double after = system_.powers(probe_).dissipated;
   probe_.v = mean_;
   const Powers mean = system_.powers(probe_);
@@ -125,14 +137,14 @@ void EnergyAuditor::add_drive(const Impulses& step, int row, const Law& law,
     flow.supplied -= impulse * g_t;
     // A corner within the last step has left a g, whose removal is the scheme's part of the blow.
     const double jump = had + g_t - known_step_ * gains;
-    const double blow = jump - rate_after_[row];
+    const double blow = jump - rate_late_[row];
     const double share = blow != 0 ? std::clamp(jump / blow, 0.0, 1.0) : 0;
     flow.drive -= 0.5 * share * impulse * jump;
     return;
   }
   // The speed wanted is that at the end of the step.
   flow.supplied -= impulse * (g_t - 0.5 * step.h * gains);
-  flow.drive -= 0.5 * impulse * (had + g_t - step.h * gains + rate_after_[row]);
+  flow.drive -= 0.5 * impulse * (had + g_t - step.h * gains + rate_late_[row]);
 }
 
 // What a soft row does beyond its spring, whose impulse is −hk g⁺ with g⁺ = g + h u⁺, is its
@@ -145,7 +157,7 @@ void EnergyAuditor::add_spring(const Impulses& step, int block, EnergyFlow& flow
   for (int r = first; r < first + (equality ? law.dim : 1); ++r) {
     const double after = rows.g[r] + step.h * rate_after_[r];
     const double spring = -step.h * law.stiffness * (equality ? after : std::min(after, 0.0));
-    const double mean = 0.5 * (rate_before_[r] + rate_after_[r]);
+    const double mean = 0.5 * (rate_before_[r] + rate_late_[r]);
     if (equality) {
       flow.damping += step.h * law.damping * rate_after_[r] * mean;
     } else if (rows.g[r] <= 0) {
@@ -216,18 +228,30 @@ void EnergyAuditor::add_block(const Impulses& step, int block, EnergyFlow& flow)
   }
 }
 
+void EnergyAuditor::measure_rates(const Impulses& step) {
+  const Interactions& rows = step.rows;
+  const Eigen::Map<const Vector> g_t(rows.g_t.data(), rows.rows());
+  const auto measure = [&](const Vector& v, Vector& rate) {
+    rate.resize(rows.rows());
+    multiply(rows.J, v, rate);
+    rate += g_t;
+  };
+  measure(step.v_before, rate_before_);
+  measure(step.v_after, rate_after_);
+  rate_move_ = rate_late_ = rate_after_;
+  if (step.whole) return;
+  measure(step.v_move, rate_move_);
+  for (int r = 0; r < rows.rows(); ++r) {
+    if (const double all = step.impulses[r]; all != 0)
+      rate_late_[r] = 2 * row_work(step, r) / all - rate_before_[r];
+  }
+}
+
 void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemory& memory,
                         StepReport& report) {
   const Interactions& rows = step.rows;
-  mean_ = 0.5 * (step.v_before + step.v_after);
-  rate_before_.resize(rows.rows());
-  rate_after_.resize(rows.rows());
-  multiply(rows.J, step.v_before, rate_before_);
-  multiply(rows.J, step.v_after, rate_after_);
-  for (int r = 0; r < rows.rows(); ++r) {
-    rate_before_[r] += rows.g_t[r];
-    rate_after_[r] += rows.g_t[r];
-  }
+  mean_ = 0.5 * (step.v_before + step.v_move);
+  measure_rates(step);
   report.stored_before = stored_ = stored_in(rows, true) + stored_in(rows, false);
   recall_rates(rows, memory);
   energies_ = system_.energies(state);

@@ -26,7 +26,10 @@ class EnergyAuditor {
   struct Impulses {
     const Interactions& rows;  ///< measured at the start
     const StepProblem& problem;
-    const Vector &v_before, &v_after, &impulses;
+    /// Positions move with v_move, reached by a part of the impulses; the rest, of an impact, takes
+    /// v_move to v_after.
+    const Vector &v_before, &v_move, &v_after, &move_impulses, &impulses;
+    bool whole = true;                ///< v_move is v_after
     const std::vector<double>& push;  ///< per block, as in ImpulseKernel
     double h = 0;
     bool implicit_damping = false;  ///< dampers act with the velocity after
@@ -74,6 +77,7 @@ class EnergyAuditor {
   double turned(const Impulses& step, int row) const;
   void add_forces(const State& state, const Impulses& step, EnergyFlow& flow);
   double work_of_impulses(const Impulses& step);
+  void measure_rates(const Impulses& step);
   void keep_rates(const Impulses& step);
   void look(const State& state, const Motion& at, Moment& out);
   void add_rows(const Motion& part, EnergyFlow& flow) const;
@@ -84,6 +88,8 @@ class EnergyAuditor {
   BlockMatrix mass_;
   State probe_;
   Vector mean_, work_, smooth_, rate_before_, rate_after_;
+  Vector rate_move_;  ///< with which gaps change
+  Vector rate_late_;  ///< ½γ(before + late) is the work of both parts of γ: after, but in impacts
   std::vector<double> known_ = {};      ///< per row: the rate at the end of the last step, or NaN
   std::vector<double> predicted_ = {};  ///< per row: the gap that was to be expected
   std::vector<double> kept_ = {};       ///< what the next step recalls

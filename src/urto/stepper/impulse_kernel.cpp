@@ -126,10 +126,27 @@ void ImpulseKernel::add_rebound(int block) {
 void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
   set_compliance(problem, compliance);
   assign(threads, rows.J, problem.J);
-  recall(memory, rows, h_, impulses);
   if (v_after.size() != system.nv()) v_after.resize(system.nv());
+  solve_again(memory, report);
+}
+
+void ImpulseKernel::solve_again(const StepMemory& memory, StepReport& report) {
+  for (Rebound& r : rebound_rows_) {
+    const int first = rows.J.row_start[r.block];
+    r = {.block = r.block, .plain = r.plain, .approach = r.approach};
+    problem.b[first] =
+        std::min(r.plain, rows.g_t[first] + rows.laws[r.block].restitution * r.approach);
+  }
+  recall(memory, rows, h_, impulses);
   solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
   limit_rebounds(report);
+  whole_ = false;
+}
+
+void ImpulseKernel::move_with_the_end() {
+  assign(threads, v_after, v_move);
+  assign(threads, impulses, move_impulses);
+  whole_ = true;
 }
 
 // Whether a rebounding contact has still to be solved again, with the next share of its restitution
@@ -183,18 +200,32 @@ void ImpulseKernel::limit_rebounds(StepReport& report) {
   for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
 }
 
+// What the impulses of a block do, row by row: exactly p·½(v + v⁺) of the kinetic energy, g_t
+// besides. Those that move the bodies act first, from v_before to v_move, the rest from there to
+// v_after.
+std::array<double, max_block> ImpulseKernel::work(int block) const {
+  const int first = rows.J.row_start[block];
+  std::array<double, max_block> before{}, move{}, after{}, out{};
+  multiply_add_block(rows.J, block, v_before.data(), before.data());
+  multiply_add_block(rows.J, block, v_move.data(), move.data());
+  if (!whole_) multiply_add_block(rows.J, block, v_after.data(), after.data());
+  for (int k = 0; k < rows.laws[block].dim; ++k) {
+    const double p = move_impulses[first + k];
+    const double rest = impulses[first + k] - p;
+    out[k] = 0.5 * (p * (before[k] + move[k]) + rest * (move[k] + after[k])) +
+             impulses[first + k] * rows.g_t[first + k];
+  }
+  return out;
+}
+
 double ImpulseKernel::joint_work() {
-  set_mean(threads, v_before, v_after, mean_);
-  double work = 0;
+  double sum = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
     if (!holds_position(rows.laws[i])) continue;
-    std::array<double, max_block> u{};
-    multiply_add_block(rows.J, i, mean_.data(), u.data());
-    const int first = rows.J.row_start[i];
-    for (int r = 0; r < rows.laws[i].dim; ++r)
-      work += impulses[first + r] * (u[r] + rows.g_t[first + r]);
+    const std::array<double, max_block> w = work(i);
+    for (int r = 0; r < rows.laws[i].dim; ++r) sum += w[r];
   }
-  return work;
+  return sum;
 }
 
 // b has g/h in it, and g is a difference of positions: known to a rounding error of those at best.
@@ -219,8 +250,11 @@ void ImpulseKernel::audit(const State& state, bool implicit_damping, const StepM
                {.rows = rows,
                 .problem = problem,
                 .v_before = v_before,
+                .v_move = v_move,
                 .v_after = v_after,
+                .move_impulses = move_impulses,
                 .impulses = impulses,
+                .whole = whole_,
                 .push = push,
                 .h = h_,
                 .implicit_damping = implicit_damping},

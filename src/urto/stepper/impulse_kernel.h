@@ -11,6 +11,7 @@
 //     kernel.finish_audit(state, memory, report); kernel.remember(memory)
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +34,10 @@ class ImpulseKernel {
   std::vector<double> push = {};
   Vector v_before;  ///< what forces and impulses act on
   Vector v_after, impulses;
+  /// Positions move with it, reached by these impulses: v_after and all of them, but in steps with
+  /// impacts (docs, "Impacts").
+  Vector v_move, move_impulses;
+  void move_with_the_end();
 
   BlockMatrix& H() { return std::get<BlockMatrix>(problem.H); }
   /// Sets, sizes and zeros for the rows of a step of h.
@@ -45,6 +50,11 @@ class ImpulseKernel {
   void add_rebound(int block);
 
   void solve(const StepMemory& memory, StepReport& report);
+  bool rebounds(int block) const { return rebounds_[block] != 0; }  ///< in this step
+  bool has_rebounds() const { return !rebound_rows_.empty(); }      ///< in this step
+  /// After a change of b. What came out before does not matter: of several solutions, as friction
+  /// may have, it is the same one whatever was solved first.
+  void solve_again(const StepMemory& memory, StepReport& report);
   void certify(const State& state, StepReport& report);
   /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
   double joint_work();
@@ -70,9 +80,11 @@ class ImpulseKernel {
   };
   void limit_rebounds(StepReport& report);
   bool seek_root(Rebound& r, bool last);
+  std::array<double, max_block> work(int block) const;
   void count_contact(int block, StepReport& report);
 
   double h_ = 0;
+  bool whole_ = true;  ///< v_move is v_after
   std::unique_ptr<Solver> solver_;
   SolveOptions solver_options_;
   Certifier certifier_;

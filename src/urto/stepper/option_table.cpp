@@ -15,7 +15,7 @@ namespace {
 // ---- The words of enumerations, in their order
 
 constexpr std::string_view friction_words[] = {"exact", "convex"};
-constexpr std::string_view implicit_forces_words[] = {"none", "semidefinite", "exact"};
+constexpr std::string_view implicit_forces_words[] = {"automatic", "none", "semidefinite", "exact"};
 
 constexpr std::span<const std::string_view> words_of(Friction) {
   return friction_words;
@@ -207,11 +207,16 @@ constexpr OptionInfo table[] = {
         "exact: Coulomb's law; convex: its relaxation, which lifts fast-sliding bodies a little."),
     word<&StepperOptions::implicit_forces>(
         "implicit_forces", "a treatment of forces", dvi,
-        "How springs and dampers enter a step: only on the right-hand side (none), with their "
-        "positive semi-definite tangents, or with their exact ones."),
+        "How springs and dampers enter a step: each spring as its frequency asks for (automatic), "
+        "only on the right-hand side (none), with their positive semi-definite tangents, or with "
+        "their exact ones."),
     number<&StepperOptions::recovery_speed>(
         "recovery_speed", "m/s", or_infinite(zero_or_more("zero or more (m/s)")), dvi,
-        "The fastest a penetration is pushed out; infinity: within one step."),
+        "The fastest a penetration is pushed out, and a broken limit of what slides; infinity: "
+        "within one step."),
+    number<&StepperOptions::recovery_rate>(
+        "recovery_rate", "rad/s", or_infinite(zero_or_more("zero or more (rad/s)")), dvi,
+        "The fastest a broken limit of what turns is brought back; infinity: within one step."),
     flag<&StepperOptions::stabilise>(
         "stabilise", dvi,
         "false: position errors are left as they are, joints drift. For comparisons."),

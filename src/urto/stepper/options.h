@@ -12,8 +12,9 @@
 namespace urto {
 
 enum class ImplicitForces : std::uint8_t {
-  none,  ///< forces only on the right-hand side: cheapest, the step is limited by the stiffest
-         ///< spring
+  automatic,  ///< each spring as much as its frequency asks for (docs/steppers/dvi.md)
+  none,       ///< forces only on the right-hand side: cheapest, the step is limited by the stiffest
+              ///< spring
   semidefinite,  ///< recipe 002 (9.2)–(9.3): H positive definite for every step
   exact,  ///< symmetric part of the exact tangents; falls back on `semidefinite` where H would not
           ///< be positive definite
@@ -22,10 +23,12 @@ enum class ImplicitForces : std::uint8_t {
 struct StepperOptions {
   std::string name = "dvi";
   Friction friction = Friction::exact;
-  ImplicitForces implicit_forces = ImplicitForces::semidefinite;
-  /// η_s [m/s]: the fastest a penetration is pushed out (recipe 000 (113)); 0 never corrects,
-  /// infinity corrects within one step.
+  ImplicitForces implicit_forces = ImplicitForces::automatic;
+  /// η_s [m/s]: the fastest a penetration is pushed out, and a broken limit of what slides (recipe
+  /// 000 (113)); 0 never corrects, infinity corrects within one step.
   double recovery_speed = 0.01;
+  /// [rad/s]: the same for a limit of what turns; recovery_speed at a tenth of a metre.
+  double recovery_rate = 0.1;
   /// g/h in the rows; false leaves b = g_t only (recipe 001 checklist 17): joints drift,
   /// penetrations stay. For comparisons.
   bool stabilise = true;
