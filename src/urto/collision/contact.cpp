@@ -166,20 +166,22 @@ void ContactFinder::add_manifold(const Collider& a, const Collider& b, std::vect
   const FacesAlong faces = faces_along(a, b, manifold_.normal, triangles[1]);
   for (int k = 0; k < manifold_.count; ++k) {
     const ManifoldPoint& p = manifold_.points[k];
+    const FacesAlong own = p.own_normal ? faces_along(a, b, p.normal, triangles[1]) : faces;
     Contact& c = out.emplace_back();
     c.shape_a = a.shape;
     c.shape_b = b.shape;
     c.body_a = sa.body;
     c.body_b = sb.body;
     c.point = p.point;
-    c.normal = manifold_.normal;
+    c.normal = p.normal;
+    c.own_normal = p.own_normal;
     c.gap = p.gap;
     c.material = pair_material(sa.material, sb.material);
     c.id = contact_id(a.shape, b.shape, p.feature);
     c.feature = p.feature;
     c.triangle_a = triangles[0];
     c.triangle_b = triangles[1];
-    set_anchor(a, b, normal_carrier(faces, c.feature), c);
+    set_anchor(a, b, normal_carrier(own, c.feature), c);
     c.anchor.rim_sample = is_rim_sample(a, b, c.normal, c.feature);
   }
 }
@@ -210,7 +212,7 @@ void ContactFinder::touch(const State& state, const Collider& a, const Collider&
     for (const SurfacePointContact& c : on_mesh_) {
       manifold_.count = 1;
       manifold_.normal = c.normal;
-      manifold_.points[0] = {c.point, c.gap, c.feature};
+      manifold_.points[0] = {c.point, c.gap, c.feature, c.normal, c.own_normal};
       add_manifold(a, b, out, {c.triangle_a, c.triangle_b});
     }
     return;
@@ -243,7 +245,7 @@ void ContactFinder::foresee(const State& state, const Collider& a, const Collide
   manifold_.count = 1;
   manifold_.normal = impact->normal;
   manifold_.points[0] = {0.5 * (impact->a + impact->b), impact->normal.dot(impact->a - impact->b),
-                         0};
+                         0, impact->normal};
   add_manifold(a, b, out);
   // The normal is that of the impact: no body has it now.
   Contact& c = out.back();

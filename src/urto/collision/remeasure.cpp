@@ -42,7 +42,9 @@ void ContactFinder::measure_pair(const Collider& a, const Collider& b, double re
   } else {
     narrow_.measure(a.convex, a.place, b.convex, b.place, n, again_);
   }
-  for (const ManifoldPoint& p : again_) measured_.push_back({p.point, n, p.gap, p.feature});
+  for (const ManifoldPoint& p : again_) {
+    measured_.push_back({p.point, p.normal, p.gap, p.feature, -1, -1, p.own_normal});
+  }
 }
 
 // Where faces have come to meet, the points chosen from do not name the nearest ones any more.
@@ -87,6 +89,7 @@ void ContactFinder::match(const Collider& a, const Collider& b, Contact& c) cons
   c.followed = false;
   c.triangle_a = best->triangle_a;
   c.triangle_b = best->triangle_b;
+  c.own_normal = best->own_normal;
 }
 
 void ContactFinder::remeasure(const State& state, std::vector<Contact>& contacts) {
