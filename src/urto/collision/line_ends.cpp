@@ -53,6 +53,20 @@ struct Target {
   bool side;          // met on its side: ends count only between its ends
   bool faces_normal;  // met on a face whose normal is the pair's
 
+  // Whether a face plane of a hull says that the disc of radius r about p across the unit vector
+  // `axis` is farther than `reach`: much cheaper than its nearest points.
+  bool is_beyond(const Vec3& p, const Vec3& axis, double r, double reach) const {
+    if (core.core != CoreKind::polytope) return false;
+    for (int f = 0; f < core.polytope->face_count(); ++f) {
+      const Vec3& m = core.polytope->normals[f];
+      const double across = r > 0 ? r * m.cross(axis).norm() : 0;
+      if (m.dot(p - core.polytope->vertices[core.polytope->loop(f)[0]]) - across > reach) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // The nearest point to p of what p can be an end over; false if p is beyond it.
   bool foot_of(const Vec3& p, double tolerance, SurfacePoint& foot) const {
     if (side) return foot_on_side(core, p, tolerance, foot);
@@ -248,7 +262,14 @@ struct Ends {
   bool meet_end(const Vec3& core, const Target& target, Nearest& out) const {
     const Vec3 in_own = of_a ? core : Vec3(pair.R.transpose() * (core - pair.t));
     // The apex of a cone is a corner.
-    const bool rim = is_revolved(own()) && std::hypot(in_own[0], in_own[1]) > tolerance;
+    const double radius = is_revolved(own()) ? std::hypot(in_own[0], in_own[1]) : 0;
+    const bool rim = radius > tolerance;
+    const Vec3 middle(rim ? 0 : in_own[0], rim ? 0 : in_own[1], in_own[2]);
+    const Vec3 there = of_a ? pair.R.transpose() * (middle - pair.t) : pair.R * middle + pair.t;
+    const Vec3 axis = of_a ? pair.R.row(2).transpose() : pair.R.col(2);
+    if (target.is_beyond(there, axis, rim ? radius : 0, reach + pair.a.radius + pair.b.radius)) {
+      return false;
+    }
     return rim ? meet_rim(core, target, out) : meet_corner(core, target, out);
   }
 
