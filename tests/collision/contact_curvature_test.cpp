@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "collision/moving_pairs.h"
+#include "collision/lying_pairs.h"
 
 namespace urto {
 namespace {
@@ -215,10 +215,10 @@ TEST(ContactCurvature, OfEveryPairAsItIsMeasuredAgain) {
   constexpr std::array kinds{ShapeKind::sphere,   ShapeKind::box,        ShapeKind::capsule,
                              ShapeKind::cylinder, ShapeKind::cone,       ShapeKind::ellipsoid,
                              ShapeKind::hull,     ShapeKind::half_space, ShapeKind::mesh};
-  Random random(31);
   for (const ShapeKind a : kinds) {
     if (a == ShapeKind::half_space) continue;
     for (const ShapeKind b : kinds) {
+      Random random(31);
       int seen_count = 0, off = 0;
       for (int k = 0; k < 40; ++k) {
         const MovingPair p = random_moving_pair(random, a, b);
@@ -233,6 +233,31 @@ TEST(ContactCurvature, OfEveryPairAsItIsMeasuredAgain) {
       EXPECT_GE(seen_count, 38);
       const bool exact = a == ShapeKind::sphere || b == ShapeKind::sphere;
       EXPECT_LE(off, exact ? 0 : seen_count / 5) << "of " << seen_count;
+    }
+  }
+}
+
+// Ends of lines: nothing of them is found by iterations, and kinks lie only where lines end.
+TEST(ContactCurvature, OfTheEndsOfLinesThatLieAlongEachOther) {
+  for (const Lying line : lying_lines) {
+    for (const Lying support : lying_supports) {
+      if (!bears(line, support)) continue;
+      Random random(32);
+      int seen_count = 0, off = 0;
+      for (int k = 0; k < 40; ++k) {
+        const LyingPair pair(random, line, support);
+        const MovingPair p = pair.moving(std::pow(10, random.uniform(-4, -1.5)) * random.normal(),
+                                         {random.uniform(-0.2, 0.2), 0.002, 0.01});
+        for (const Contact& c : p.contacts(0.1)) {
+          RatesSeen seen;
+          const Vector v = random_motion(random);
+          if (!c.own_normal || !see_rates(p, c, v, By::remeasure, 1e-6, seen)) continue;
+          ++seen_count;
+          if (difference(seen) > 1e-3) ++off;
+        }
+      }
+      EXPECT_LE(off, seen_count / 20)
+          << to_string(line) << " on " << to_string(support) << ", of " << seen_count;
     }
   }
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "collision/moving_pairs.h"
+#include "collision/lying_pairs.h"
 
 namespace urto {
 namespace {
@@ -85,6 +85,27 @@ TEST(Remeasure, AnotherStateIsMeasuredAsFindWouldThere) {
       SCOPED_TRACE(std::string(to_string(a)) + " on " + std::string(to_string(b)));
       EXPECT_GT(tally.contacts, 130);
       EXPECT_GT(tally.persisting, (on_mesh ? 0.75 : 0.9) * tally.measured);
+      EXPECT_LT(tally.worst, 1e-9);
+    }
+  }
+}
+
+// Bodies that lie on each other along lines, turned a little: every end is found again by its name.
+TEST(Remeasure, EndsOfLinesAreMeasuredAsFindWouldThere) {
+  for (const Lying line : lying_lines) {
+    for (const Lying support : lying_supports) {
+      if (!bears(line, support)) continue;
+      Random random(18);
+      Tally tally;
+      for (int k = 0; k < 100; ++k) {
+        const LyingPair pair(random, line, support);
+        const MovingPair p = pair.moving(std::pow(10, random.uniform(-7, -1.5)) * random.normal(),
+                                         {random.uniform(-0.2, 0.2), 0.002, 0.005});
+        compare_with_find(p, p.moved(random_motion(random), 1e-3), tally);
+      }
+      SCOPED_TRACE(to_string(line) + " on " + to_string(support));
+      EXPECT_GT(tally.contacts, 150);
+      EXPECT_GT(tally.persisting, 0.9 * tally.measured);
       EXPECT_LT(tally.worst, 1e-9);
     }
   }

@@ -144,6 +144,21 @@ Nearest segments(const ConvexPair& pair) {
     q = std::clamp(q, -hb, hb);
     s = std::clamp(e + c * q, -ha, ha);
   }
+  // Nearly parallel, s is lost in rounding, and with it which end is the nearer one.
+  if (sine2 < 1e-6) {
+    double least = (s * u - pair.t - q * w).squaredNorm();
+    const auto offer = [&](double at_a, double at_b) {
+      const double d = (at_a * u - pair.t - at_b * w).squaredNorm();
+      if (d >= least) return;
+      least = d;
+      s = at_a;
+      q = at_b;
+    };
+    for (const double end : {-1.0, 1.0}) {
+      offer(end * ha, std::clamp(c * end * ha - f, -hb, hb));
+      offer(std::clamp(e + c * end * hb, -ha, ha), end * hb);
+    }
+  }
   Nearest out;
   out.a = s * u;
   out.b = pair.t + q * w;

@@ -171,20 +171,22 @@ void ContactFinder::add_manifold(Worker& w, const Collider& a, const Collider& b
   const FacesAlong faces = faces_along(a, b, manifold.normal, triangles[1]);
   for (int k = 0; k < manifold.count; ++k) {
     const ManifoldPoint& p = manifold.points[k];
+    const FacesAlong own = p.own_normal ? faces_along(a, b, p.normal, triangles[1]) : faces;
     Contact& c = w.found.emplace_back();
     c.shape_a = a.shape;
     c.shape_b = b.shape;
     c.body_a = sa.body;
     c.body_b = sb.body;
     c.point = p.point;
-    c.normal = manifold.normal;
+    c.normal = p.normal;
+    c.own_normal = p.own_normal;
     c.gap = p.gap;
     c.material = pair_material(sa.material, sb.material);
     c.id = contact_id(a.shape, b.shape, p.feature);
     c.feature = p.feature;
     c.triangle_a = triangles[0];
     c.triangle_b = triangles[1];
-    set_anchor(a, b, normal_carrier(faces, c.feature), c);
+    set_anchor(a, b, normal_carrier(own, c.feature), c);
     c.anchor.rim_sample = is_rim_sample(a, b, c.normal, c.feature);
   }
 }
@@ -215,7 +217,7 @@ void ContactFinder::touch(Worker& w, const State& state, const Collider& a, cons
     for (const SurfacePointContact& c : w.on_mesh) {
       w.manifold.count = 1;
       w.manifold.normal = c.normal;
-      w.manifold.points[0] = {c.point, c.gap, c.feature};
+      w.manifold.points[0] = {c.point, c.gap, c.feature, c.normal, c.own_normal};
       add_manifold(w, a, b, {c.triangle_a, c.triangle_b});
     }
     return;
@@ -248,7 +250,7 @@ void ContactFinder::foresee(Worker& w, const State& state, const Collider& a, co
   w.manifold.count = 1;
   w.manifold.normal = impact->normal;
   w.manifold.points[0] = {0.5 * (impact->a + impact->b), impact->normal.dot(impact->a - impact->b),
-                          0};
+                          0, impact->normal};
   add_manifold(w, a, b);
   // The normal is that of the impact: no body has it now.
   Contact& c = w.found.back();

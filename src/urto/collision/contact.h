@@ -30,6 +30,7 @@ struct Contact {
   std::uint32_t feature = 0;  ///< what meets, by the names of manifold.h
   int triangle_a = -1;        ///< of a mesh against a mesh
   int triangle_b = -1;        ///< where B is a mesh
+  bool own_normal = false;    ///< of the nearest points of a line's end, see line_ends.h
   bool followed = false;      ///< `remeasure` did not find the feature: see there
   ContactAnchor anchor = {};  ///< as it was found
 };

@@ -256,7 +256,7 @@ ContactCurvature contact_curvature(const ContactFinder& finder, const State& sta
                                      : std::min(a.collider.convex.extent, b.collider.convex.extent);
   const FacesAlong faces = faces_along(a.collider, b.collider, c.normal, c.triangle_b);
   const std::uint32_t kind = c.feature >> 30;
-  if (kind == 0) {
+  if (kind == 0 || c.own_normal) {
     const bool on_face = b.collider.surface != nullptr && faces.b;
     out.here.a = relation_of(a, part_here(a, false));
     out.here.b = relation_of(b, on_face ? face_part() : part_here(b, false));

@@ -13,6 +13,7 @@ using Kind = Feature::Kind;
 using Candidate = ManifoldScratch::Candidate;
 using Corner = ManifoldScratch::Corner;
 
+constexpr double twins = 1e3;           // tolerances apart, points with one gap are one
 constexpr double parallel_sine = 0.01;  // segments that lean less share a line, not a point
 
 double cross2(const Vec2& a, const Vec2& b) {
@@ -297,6 +298,11 @@ int best_of(const std::vector<Candidate>& all, Score&& score, double score_toler
   return best;
 }
 
+ManifoldPoint point_of(const Vec3& n, const Mat3& frame, const Candidate& c) {
+  const Vec3 x = frame.col(0) * c.height + frame.col(1) * c.x[0] + frame.col(2) * c.x[1];
+  return {x, c.gap, c.feature, c.own_normal ? c.normal : n, c.own_normal};
+}
+
 }  // namespace
 
 void shared_region(const Vec3& n, double reach, double tolerance, ManifoldScratch& scratch) {
@@ -322,10 +328,7 @@ void all_points(const Vec3& n, const std::vector<Candidate>& candidates,
                 std::vector<ManifoldPoint>& out) {
   out.clear();
   const Mat3 frame = contact_frame(n);
-  for (const Candidate& c : candidates) {
-    const Vec3 x = frame.col(0) * c.height + frame.col(1) * c.x[0] + frame.col(2) * c.x[1];
-    out.push_back({x, c.gap, c.feature});
-  }
+  for (const Candidate& c : candidates) out.push_back(point_of(n, frame, c));
 }
 
 void choose_points(const Vec3& n, double tolerance, std::vector<Candidate>& all, Manifold& out) {
@@ -333,10 +336,27 @@ void choose_points(const Vec3& n, double tolerance, std::vector<Candidate>& all,
   out.count = 0;
   if (all.empty()) return;
   const Mat3 frame = contact_frame(n);
-  const auto keep = [&](const Candidate& c) {
-    const Vec3 x = frame.col(0) * c.height + frame.col(1) * c.x[0] + frame.col(2) * c.x[1];
-    out.points[out.count++] = {x, c.gap, c.feature};
+  const auto keep = [&](const Candidate& c) { out.points[out.count++] = point_of(n, frame, c); };
+  // First go doubles, then of the ends of lines those that are farthest from touching.
+  for (std::size_t k = 1; k < all.size() && all.size() > Manifold::capacity;) {
+    const auto last = all.begin() + static_cast<std::ptrdiff_t>(k);
+    const bool twin = std::any_of(all.begin(), last, [&](const Candidate& c) {
+      return (c.x - last->x).norm() <= twins * tolerance && c.gap <= last->gap + tolerance;
+    });
+    if (twin) {
+      all.erase(last);
+    } else {
+      ++k;
+    }
+  }
+  const auto farther = [](const Candidate& p, const Candidate& q) {
+    return p.own_normal != q.own_normal ? q.own_normal : p.own_normal && p.gap < q.gap;
   };
+  while (all.size() > static_cast<std::size_t>(Manifold::capacity)) {
+    const auto last = std::max_element(all.begin(), all.end(), farther);
+    if (!last->own_normal) break;
+    all.erase(last);
+  }
   if (all.size() <= static_cast<std::size_t>(Manifold::capacity)) {
     for (const Candidate& c : all) keep(c);
     return;
@@ -355,6 +375,12 @@ void choose_points(const Vec3& n, double tolerance, std::vector<Candidate>& all,
       all, [&](const Candidate& c) { return -area(c); }, area_tie, tolerance)];
   keep(p);
   if (q.feature != p.feature) keep(q);
+  // All on a line: its other end, where the deepest point lies between the two.
+  if (area(left) <= area_tie && -area(right) <= area_tie) {
+    const Candidate end = all[best_of(
+        all, [&](const Candidate& c) { return (c.x - q.x).norm(); }, length_tie, tolerance)];
+    if (end.feature != p.feature && end.feature != q.feature) keep(end);
+  }
   if (area(left) > area_tie && left.feature != q.feature) keep(left);
   if (-area(right) > area_tie && right.feature != q.feature) keep(right);
   // All to one side: a fourth point that reaches out furthest behind the triangle's other edges.

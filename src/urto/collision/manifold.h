@@ -17,14 +17,18 @@
 namespace urto {
 
 struct ManifoldPoint {
-  Vec3 point = Vec3::Zero();  ///< midway between the surfaces
-  double gap = 0;             ///< [m]
-  std::uint32_t feature = 0;  ///< names the features that meet; 0: the nearest points
+  Vec3 point = Vec3::Zero();    ///< midway between the surfaces
+  double gap = 0;               ///< [m]
+  std::uint32_t feature = 0;    ///< names the features that meet; 0: the nearest points
+  Vec3 normal = Vec3::UnitZ();  ///< unit, from B to A
+  /// The normal is that of the named feature's own nearest points (line_ends.h), not the
+  /// manifold's.
+  bool own_normal = false;
 };
 
 struct Manifold {
   static constexpr int capacity = 4;
-  Vec3 normal = Vec3::UnitZ();  ///< unit, from B to A
+  Vec3 normal = Vec3::UnitZ();  ///< of all points but those with one of their own
   int count = 0;
   std::array<ManifoldPoint, capacity> points = {};
 };
@@ -54,6 +58,8 @@ struct ManifoldScratch {
     double height = 0;        ///< along the normal, midway
     double gap = 0;
     std::uint32_t feature = 0;
+    bool own_normal = false;
+    Vec3 normal = Vec3::Zero();  ///< if it is its own
   };
   Feature a, b;
   std::vector<Corner> region, clipped;

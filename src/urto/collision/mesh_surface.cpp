@@ -204,6 +204,14 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     }
   }
   narrow_.collide_along(a, at_a, triangle, {}, n, reach, manifold_);
+  // Ends of lines have normals of their own, which must be the surface's too.
+  const auto is_foreign = [&](const ManifoldPoint& p) {
+    const Vec3 foot = p.point - 0.5 * p.gap * p.normal;
+    return p.own_normal && !mesh.leaves(t, weights_in(triangle, foot), p.normal);
+  };
+  const auto points = manifold_.points.begin();
+  manifold_.count =
+      static_cast<int>(std::remove_if(points, points + manifold_.count, is_foreign) - points);
   double least = reach;
   for (int k = 0; k < manifold_.count; ++k) least = std::min(least, manifold_.points[k].gap);
   if (manifold_.count == 0 || least > gap + exact * (a.extent + triangle.extent)) {
@@ -230,7 +238,7 @@ void MeshPhase::against_triangle(const Convex& a, const Place& in_mesh, const Me
     } else if (feature >> 30 == 3) {
       feature = edges_of_both(static_cast<int>(feature >> 15) & 0x7fff, 3 * t + local);
     }
-    found_.push_back({{center + p.point, n, p.gap, feature, t}});
+    found_.push_back({{center + p.point, p.normal, p.gap, feature, t, -1, p.own_normal}});
   }
 }
 

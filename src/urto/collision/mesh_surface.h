@@ -48,8 +48,9 @@ struct SurfacePointContact {
        normal = Vec3::UnitZ();  ///< world; the normal from the mesh to the solid
   double gap = 0;
   std::uint32_t feature = 0;
-  int triangle_b = -1;  ///< of the mesh
-  int triangle_a = -1;  ///< of the solid, where that is a mesh too
+  int triangle_b = -1;      ///< of the mesh
+  int triangle_a = -1;      ///< of the solid, where that is a mesh too
+  bool own_normal = false;  ///< as in ManifoldPoint
 };
 
 /// Contacts of solids with meshes; keeps its buffers.

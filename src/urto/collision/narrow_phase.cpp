@@ -6,9 +6,12 @@
 
 #include "urto/collision/box_box.h"
 #include "urto/collision/closed_forms.h"
+#include "urto/collision/line_ends.h"
 
 namespace urto {
 namespace {
+
+using Candidate = ManifoldScratch::Candidate;
 
 constexpr double name_tolerance =
     1e-6;                        // of the size: aligned faces keep the names of their corners
@@ -48,11 +51,24 @@ void snap_to_face(const ConvexPair& pair, Nearest& nearest) {
 
 void to_world(const Place& at_a, Manifold& m) {
   m.normal = at_a.R * m.normal;
-  for (int k = 0; k < m.count; ++k) m.points[k].point = at_a.x + at_a.R * m.points[k].point;
+  for (int k = 0; k < m.count; ++k) {
+    ManifoldPoint& p = m.points[k];
+    p.point = at_a.x + at_a.R * p.point;
+    p.normal = p.own_normal ? Vec3(at_a.R * p.normal) : m.normal;
+  }
 }
 
 Vec3 midway(const ConvexPair& pair, const Nearest& nearest) {
   return 0.5 * (nearest.a + nearest.b + (pair.b.radius - pair.a.radius) * nearest.normal);
+}
+
+// Where the planes across n touch the two cores: what the ends of lines need of nearest points.
+Nearest extremes(const ConvexPair& pair, const Vec3& n) {
+  Nearest out;
+  out.normal = n;
+  out.a = support(pair.a, -n);
+  out.b = pair.R * support(pair.b, pair.R.transpose() * n) + pair.t;
+  return out;
 }
 
 // The rim of a disc around z against a plane: its lowest point and three more at right angles;
@@ -125,6 +141,9 @@ double NarrowPhase::find_candidates(const ConvexPair& pair, const Vec3& n, doubl
   for (int k = 0; k < b.count; ++k) b.vertex[k] = pair.R * b.vertex[k] + pair.t;
   b.normal = pair.R * b.normal;
   b.center = pair.R * b.center + pair.t;
+  const bool lines =
+      scratch_.a.kind == Feature::Kind::segment && scratch_.b.kind == Feature::Kind::segment;
+  if (lines && !is_sharp_and_flat(pair)) return reach;
   shared_region(n, reach, name_tolerance * (pair.a.extent + pair.b.extent), scratch_);
   double least = reach;
   for (const auto& c : scratch_.candidates) least = std::min(least, c.gap);
@@ -138,10 +157,20 @@ bool NarrowPhase::candidates_along(const ConvexPair& pair, const Nearest& neares
   const double size = pair.a.extent + pair.b.extent;
   const Vec3& n = nearest.normal;
   const double gap = nearest.distance - pair.a.radius - pair.b.radius;
-  const double least = find_candidates(pair, n, reach);
-  if (scratch_.candidates.empty() || least > gap + exact * size) {
-    if (!certain) return false;
-    scratch_.candidates.push_back(candidate_at(n, midway(pair, nearest), gap, 0));
+  // Whether an end is a corner of the common region must not depend on the reach.
+  double least = find_candidates(pair, n, std::numeric_limits<double>::infinity());
+  if (!certain && least > gap + exact * size) return false;
+  if (!is_round(pair.a) && !is_round(pair.b)) {
+    // Axes of boxes come without points.
+    const bool sharp = is_sharp_and_flat(pair);
+    const Nearest& planes = certain || sharp ? nearest : extremes(pair, n);
+    add_line_ends(pair, planes, reach, name_tolerance * size, scratch_);
+  }
+  std::vector<Candidate>& all = scratch_.candidates;
+  std::erase_if(all, [&](const Candidate& c) { return c.gap > reach; });
+  for (const Candidate& c : all) least = std::min(least, c.gap);
+  if (all.empty() || least > gap + exact * size) {
+    all.push_back(candidate_at(n, midway(pair, nearest), gap, 0));
   }
   return true;
 }
@@ -167,7 +196,11 @@ void NarrowPhase::collide_along(const Convex& a, const Place& at_a, const Convex
                                 Manifold& out) {
   const ConvexPair pair = pair_of(a, at_a, b, at_b);
   const Vec3 n = at_a.R.transpose() * normal;
-  find_candidates(pair, n, reach);
+  find_candidates(pair, n, std::numeric_limits<double>::infinity());
+  if (!is_round(a)) {
+    add_line_ends(pair, extremes(pair, n), reach, name_tolerance * (a.extent + b.extent), scratch_);
+  }
+  std::erase_if(scratch_.candidates, [&](const Candidate& c) { return c.gap > reach; });
   choose_points(n, 1e-9 * (a.extent + b.extent), scratch_.candidates, out);
   to_world(at_a, out);
 }
@@ -178,6 +211,7 @@ void NarrowPhase::collide(const Convex& a, const Place& at_a, const Convex& b, c
   const ConvexPair pair = pair_of(a, at_a, b, at_b);
   Vec3 n;
   if (!candidates_of(pair, reach, n)) return;
+  keep_outermost_ends(n, name_tolerance * (a.extent + b.extent), scratch_);
   choose_points(n, 1e-9 * (a.extent + b.extent), scratch_.candidates, out);
   to_world(at_a, out);
 }
@@ -188,7 +222,10 @@ void NarrowPhase::measure(const Convex& a, const Place& at_a, const Convex& b, c
   candidates_of(pair_of(a, at_a, b, at_b), std::numeric_limits<double>::infinity(), n);
   all_points(n, scratch_.candidates, out);
   normal = at_a.R * n;
-  for (ManifoldPoint& p : out) p.point = at_a.x + at_a.R * p.point;
+  for (ManifoldPoint& p : out) {
+    p.point = at_a.x + at_a.R * p.point;
+    p.normal = p.own_normal ? Vec3(at_a.R * p.normal) : normal;
+  }
 }
 
 // Into the candidates: the points of A that can be lowest, seen from its origin.

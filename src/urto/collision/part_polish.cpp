@@ -158,6 +158,17 @@ struct PartSolver {
 // A point that lies farther than `tolerance` from the borders of its part and moves less stays on
 // it.
 bool polish_within(const ConvexPair& pair, double tolerance, Nearest& nearest) {
+  Nearest found = nearest;
+  if (!meet_on_parts(pair, tolerance, tolerance, found)) return false;
+  const double size = pair.a.extent + pair.b.extent;
+  if (found.distance < separation(pair, nearest.normal) - 2 * precise * size) return false;
+  nearest = found;
+  return true;
+}
+
+}  // namespace
+
+bool meet_on_parts(const ConvexPair& pair, double tolerance, double way, Nearest& nearest) {
   const double size = pair.a.extent + pair.b.extent;
   const Vec3 found_b = pair.R.transpose() * (nearest.b - pair.t);
   PartSolver s{pair};
@@ -175,21 +186,15 @@ bool polish_within(const ConvexPair& pair, double tolerance, Nearest& nearest) {
     error = now;
     if (!shrinks) break;  // rounding, or no solution
   }
-  if (!(error <= precise) || (s.a.x - nearest.a).norm() > tolerance ||
-      (s.b.x - found_b).norm() > tolerance)
+  if (!(error <= precise) || (s.a.x - nearest.a).norm() > way || (s.b.x - found_b).norm() > way)
     return false;
-  const double along = separation(pair, s.n);
-  if (!(std::abs(along - s.d) <= precise * size) ||
-      along < separation(pair, nearest.normal) - precise * size)
-    return false;
+  if (!(std::abs(separation(pair, s.n) - s.d) <= precise * size)) return false;
   nearest.a = s.a.x;
   nearest.b = s.pb;
   nearest.normal = s.n;
   nearest.distance = s.d;
   return true;
 }
-
-}  // namespace
 
 bool polish_on_parts(const ConvexPair& pair, Nearest& nearest) {
   if (!is_curved(pair.a) && !is_curved(pair.b)) return false;

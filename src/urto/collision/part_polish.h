@@ -12,4 +12,9 @@ namespace urto {
 /// at least as far apart as along the old one. False if there is no such thing.
 bool polish_on_parts(const ConvexPair& pair, Nearest& nearest);
 
+/// The same from points that are only near the solution, on the parts that lie within `tolerance`
+/// [m] of them, and at most `way` [m] from there. The solution is a local one where the cores
+/// overlap; the normal supports both cores at its points.
+bool meet_on_parts(const ConvexPair& pair, double tolerance, double way, Nearest& nearest);
+
 }  // namespace urto

@@ -44,7 +44,8 @@ void ContactFinder::measure_pair(Worker& w, const Collider& a, const Collider& b
   } else {
     w.narrow.measure(a.convex, a.place, b.convex, b.place, n, w.again);
   }
-  for (const ManifoldPoint& p : w.again) w.measured.push_back({p.point, n, p.gap, p.feature});
+  for (const ManifoldPoint& p : w.again)
+    w.measured.push_back({p.point, p.normal, p.gap, p.feature, -1, -1, p.own_normal});
 }
 
 // Where faces have come to meet, the points chosen from do not name the nearest ones any more.
@@ -89,6 +90,7 @@ void ContactFinder::match(const Worker& w, const Collider& a, const Collider& b,
   c.followed = false;
   c.triangle_a = best->triangle_a;
   c.triangle_b = best->triangle_b;
+  c.own_normal = best->own_normal;
 }
 
 // The contacts of one pair of shapes.
