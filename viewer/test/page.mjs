@@ -107,11 +107,11 @@ test('plots show the run, move the replay, and take any state', async (browser) 
 test('a failed run says so before everything else', async (browser) => {
   const { page, complaints, context } = await open(browser, report('failed'), { viewport: large });
   const first = page.locator('.remark').first();
-  assert.match(await first.textContent(), /^Failed The run failed at t = /);
+  assert.match(await first.textContent(), /^Failure The run failed at t = /);
   assert.equal(await first.getAttribute('role'), 'alert');
   const top = (await first.boundingBox()).y;
   assert(top < (await page.locator('.tiles').boundingBox()).y && top < (await page.locator('.stage').boundingBox()).y);
-  assert.equal(await page.locator('h1 .chip.bad').textContent(), 'failed');
+  assert.equal(await page.locator('h1 .chip.bad').textContent(), 'failed: 1 failure');
   assert((await picture(page)).drawn > 0.01, 'what was recorded is not drawn');
   await shot(page, 'report-failed', { clip: { x: 0, y: 0, width: 1440, height: 520 } });
   assert.deepEqual(complaints, []);

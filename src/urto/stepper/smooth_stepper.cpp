@@ -14,9 +14,16 @@ namespace {
 
 constexpr int most_cuts = 12;  ///< of one step: to a four-thousandth
 
+/// A residual relative to the terms of an equation: above a thousandth, and orders above what was
+/// asked for, it is not solved.
+constexpr double unsolved = 1e-3, far_missed = 1e3;
+/// What a step gains is at most what gave it; twice, because some schemes take that at one end.
+constexpr double most_gain = 2;
+
 constexpr std::string_view method_array = "acceleration";
 constexpr std::string_view motion_array = "true_acceleration";
-constexpr std::string_view power_array = "power";  ///< dissipated, supplied
+/// Dissipated and supplied power, and the energy in soft rows.
+constexpr std::string_view power_array = "power";
 
 Eigen::Map<const Vector> as_vector(const std::vector<double>& values) {
   return {values.data(), static_cast<Eigen::Index>(values.size())};
@@ -50,12 +57,11 @@ double SmoothStepper::soft_energy() const {
   return energy;
 }
 
-// At the state rows_ and point_.lambda belong to.
-Powers SmoothStepper::powers(const State& state) {
-  Powers out = system_.powers(state);
+Powers SmoothStepper::powers(const MotionPoint& p) {
+  Powers out = system_.powers(p.state);
   for (int i = 0; i < rows_.blocks(); ++i) {
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
-      out.supplied -= point_.lambda[r] * rows_.g_t[r];
+      out.supplied -= p.lambda[r] * rows_.g_t[r];
       if (is_soft(rows_.laws[i])) out.dissipated += rows_.laws[i].damping * rate_[r] * rate_[r];
     }
   }
@@ -82,12 +88,13 @@ bool SmoothStepper::recall_point(const State& state, const StepMemory& memory, S
   const std::vector<double>* power = memory.arrays.find(power_array);
   const auto n = static_cast<std::size_t>(system_.nv());
   if (memory.h > 0 && a != nullptr && a->size() == n && a_true != nullptr && a_true->size() == n &&
-      power != nullptr && power->size() == 2) {
+      power != nullptr && power->size() == 3) {
     point_.a = as_vector(*a);
     point_.a_true = as_vector(*a_true);
     point_.lambda = as_vector(memory.lambda) / memory.h;
     report.energy.damping = (*power)[0];
     report.energy.supplied = (*power)[1];
+    stored_ = (*power)[2];
     return true;
   }
   point_.h = 0;
@@ -100,10 +107,10 @@ bool SmoothStepper::recall_point(const State& state, const StepMemory& memory, S
     return false;
   }
   point_.a_true = point_.a;
-  const Powers now = powers(point_.state);
+  const Powers now = powers(point_);
   report.energy.damping = now.dissipated;
   report.energy.supplied = now.supplied;
-  report.contact_energy_before = soft_energy();
+  report.contact_energy_before = stored_ = soft_energy();
   return true;
 }
 
@@ -122,35 +129,76 @@ void SmoothStepper::remember_point(StepMemory& memory, double h) const {
   }
 }
 
+// Newton's iteration may call a state found that is none: beside accelerations of 1e150 every
+// correction is small. What it found must satisfy the equations, and its kinetic energy must come
+// from somewhere.
+bool SmoothStepper::is_motion(double h, std::string& doubt) {
+  const double residual = certifier_.result().residual();
+  if (!(residual <= std::max(unsolved, far_missed * tolerance_))) {
+    doubt = fmt::format(
+        "a state that Newton's iteration took for a solution, with a residual of "
+        "{:.1e}",
+        residual);
+    return false;
+  }
+  const Energies before = system_.energies(point_.state);
+  const Energies after = system_.energies(trial_.state);
+  const double gained = after.kinetic - before.kinetic;
+  if (gained <= most_gain * before.kinetic) return true;
+  const double fallen = std::max(0.0, before.potential + stored_ - after.potential - soft_energy());
+  const double worked = h * std::abs(powers(trial_).supplied);
+  if (gained <= most_gain * (before.kinetic + fallen + worked)) return true;
+  // What the forces at the start of the step do to a body at rest within it.
+  probe_ = point_.state;
+  probe_.v = h * point_.a_true;
+  const double begun = system_.energies(probe_).kinetic;
+  if (gained <= most_gain * (before.kinetic + fallen + worked + begun)) return true;
+  doubt = fmt::format(
+      "a kinetic energy that grew from {:.3g} to {:.3g} J within a step, and "
+      "nothing that gave it",
+      before.kinetic, after.kinetic);
+  return false;
+}
+
+bool SmoothStepper::try_part(double h, StepReport& report, Work& work, std::string& doubt) {
+  trial_ = point_;
+  Work of_part;
+  const bool found = advance(trial_, h, of_part);
+  work.iterations += of_part.iterations;
+  work.factorizations += of_part.factorizations;
+  if (!found) {
+    doubt = fmt::format("no convergence of Newton's iteration in {} rounds",
+                        options_.newton_iterations);
+    return false;
+  }
+  system_.accept(trial_.state);
+  Stopwatch clock;
+  certifier_.look_at(point_, trial_, tolerance_);
+  certify(point_, trial_, h, certifier_);
+  report.timings.certify += clock.lap();
+  return is_motion(h, doubt);
+}
+
 bool SmoothStepper::cut_and_advance(double h, StepReport& report, Work& work,
                                     std::string& trouble) {
   double done = 0;
   double part = h;
   while (done < h * (1 - 1e-9)) {
     part = std::min(part, h - done);
-    trial_ = point_;
-    Work of_part;
-    const bool good = advance(trial_, part, of_part);
-    work.iterations += of_part.iterations;
-    work.factorizations += of_part.factorizations;
-    if (good) {
-      system_.accept(trial_.state);
-      Stopwatch clock;
-      certifier_.look_at(point_, trial_, tolerance_);
-      certify(point_, trial_, part, certifier_);
-      report.timings.certify += clock.lap();
+    const Certificate so_far = certifier_.result();
+    if (try_part(part, report, work, trouble)) {
       std::swap(point_, trial_);
+      stored_ = soft_energy();
       point_.h = part;
       done += part;
       continue;
     }
+    certifier_.go_on(so_far);
     if (++report.cuts > most_cuts) {
-      trouble = found_expected(
-          fmt::format("stepper '{}' at t = {:.9g} s", options_.name, point_.state.t),
-          fmt::format("no convergence of Newton's iteration in {} rounds, even with a step of "
-                      "{:.3g} s",
-                      options_.newton_iterations, part),
-          "a motion that is smooth at this step, or the stepper 'dvi'");
+      trouble =
+          found_expected(fmt::format("stepper '{}' at t = {:.9g} s", options_.name, point_.state.t),
+                         fmt::format("{}, even with a step of {:.3g} s", trouble, part),
+                         "a motion that is smooth at this step, or the stepper 'dvi'");
       return false;
     }
     part *= 0.5;
@@ -174,10 +222,10 @@ StepOutcome SmoothStepper::step(State& state, double h, StepMemory& memory, Step
   point_.state.t = report.t + h;
   if (one_sided_trouble(point_.state, outcome.message)) return outcome;
 
-  const Powers power = powers(point_.state);
+  const Powers power = powers(point_);
   report.energy.supplied = 0.5 * h * (report.energy.supplied + power.supplied);
   report.energy.damping = 0.5 * h * (report.energy.damping + power.dissipated);
-  report.contact_energy = soft_energy();
+  report.contact_energy = stored_;
   report.joint_error = joint_error(rows_);
   report.newton_iterations = report.solve.iterations = work.iterations;
   report.factorizations = work.factorizations;
@@ -186,11 +234,11 @@ StepOutcome SmoothStepper::step(State& state, double h, StepMemory& memory, Step
   report.solve.status = Status::converged;
   report.solve.message.clear();
   if (report.cuts > 0)
-    report.solve.message = fmt::format("Newton failed {} times: the step was cut", report.cuts);
+    report.solve.message = fmt::format("cut {} times: {}", report.cuts, outcome.message);
 
   impulses_ = h * point_.lambda;
   remember_point(memory, h);
-  memory.arrays.at(power_array) = {power.dissipated, power.supplied};
+  memory.arrays.at(power_array) = {power.dissipated, power.supplied, stored_};
   state = point_.state;
   report.timings.solve = clock.lap() - report.timings.certify;
   return {.t = state.t};

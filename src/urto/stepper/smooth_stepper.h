@@ -61,11 +61,16 @@ class SmoothStepper : public Stepper {
                     std::string& trouble);
   void remember_point(StepMemory& memory, double h) const;
   bool cut_and_advance(double h, StepReport& report, Work& work, std::string& trouble);
+  bool try_part(double h, StepReport& report, Work& work, std::string& doubt);
+  bool is_motion(double h, std::string& doubt);
   bool one_sided_trouble(const State& state, std::string& trouble);
-  Powers powers(const State& state);
+  /// At the state to which rows_ belong.
+  Powers powers(const MotionPoint& p);
   double soft_energy() const;
 
   MotionPoint point_, trial_;
+  double stored_ = 0;  ///< [J] in the soft rows at point_
+  State probe_;        ///< scratch
   MotionCertifier certifier_;
   Vector impulses_;
   Interactions all_;
