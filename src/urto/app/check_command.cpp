@@ -11,6 +11,8 @@
 namespace urto::app {
 namespace {
 
+constexpr double rounding = 1e-9;  // [m/s, rad/s]
+
 void check(const std::string& file, const std::vector<std::string>& overrides) {
   const Scene scene = load_scene(file, overrides);
   const FirstMoment first = load_first_moment(scene, file);
@@ -19,6 +21,9 @@ void check(const std::string& file, const std::vector<std::string>& overrides) {
              counted(scene.model.slots, "moving body", "moving bodies"),
              counted(static_cast<long>(scene.model.joints.size()), "joint", "joints"), start.dofs,
              counted(start.rows, "equality row", "equality rows"), start.rank, start.mobility());
+  // Velocities are often given in part, for the joints to complete.
+  if (start.velocity_change > rounding)
+    fmt::print("  the joints changed a velocity by {:.3g} m/s or rad/s\n", start.velocity_change);
   for (const std::string& warning : first.result.description.warnings)
     fmt::print("  warning: {}\n", warning);
 }

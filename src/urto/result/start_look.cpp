@@ -36,22 +36,12 @@ std::vector<std::string> redundant_rows(const StartReport& report) {
   return out;
 }
 
-void add_assembly(const Model& model, const ModelScales& scales, const StartReport& report,
+void add_assembly(const ModelScales& scales, const StartReport& report,
                   std::vector<std::string>& out) {
   if (report.position_change > rounding * std::min(1.0, scales.size)) {
     out.push_back(
         fmt::format("assembling moved a body by {:.3g} m or rad (the joints were off by {:.3g})",
                     report.position_change, report.position_error));
-  }
-  // Bodies that were given no velocity get that of the drives.
-  double given = 0;
-  for (const Body& b : model.bodies)
-    given = std::max(
-        {given, b.velocity.cwiseAbs().maxCoeff(), b.angular_velocity.cwiseAbs().maxCoeff()});
-  if (given > 0 && report.velocity_change > 1e-6 * given) {
-    out.push_back(fmt::format(
-        "the joints changed a velocity by {:.3g} m/s or rad/s (the fastest given is {:.3g})",
-        report.velocity_change, given));
   }
 }
 
@@ -117,7 +107,7 @@ StartLook look_at_start(const Model& model, const SimulationOptions& options,
   StartLook out;
   add(redundant_rows(report), "redundant joints", out.warnings);
   add(report.warnings, "warnings of the assembly", out.warnings);
-  add_assembly(model, scales, report, out.warnings);
+  add_assembly(scales, report, out.warnings);
   add(overlaps(model, scales, rows), "overlapping pairs", out.warnings);
   add(broken_limits(model, scales, state), "broken limits", out.warnings);
   add_settings(options, out.warnings);

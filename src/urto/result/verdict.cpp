@@ -67,9 +67,9 @@ Level level_of(double found, const Border& border) {
                                  : Level::good;
 }
 
-/// "12 %" of what is comparable, "3e+04 times" of what is not.
-std::string share_text(double share) {
-  return share < 10 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.2g} times", share);
+/// "12 % of" what is comparable, "3e+04 times" what is not.
+std::string share_of(double share) {
+  return share < 10 ? fmt::format("{:.3g} % of", 100 * share) : fmt::format("{:.3g} times", share);
 }
 
 class Judge {
@@ -188,9 +188,9 @@ void Judge::weigh_joints() {
   if (description_.joints.empty()) return;
   const Worst w = worst_of(steps_.column("joint_share"));
   say(joint_border, w.value, "joint error",
-      fmt::format("The error of joints reached {} of the size of what they join (or of a radian), "
+      fmt::format("The error of joints reached {} the size of what they join (or of a radian), "
                   "at {} at t = {:.6g} s.",
-                  share_text(w.value),
+                  share_of(w.value),
                   name(description_.joints, steps_.at("worst_joint", w.step), "a coupling"),
                   steps_.time(w.step)),
       steps_.time(w.step));
@@ -204,9 +204,9 @@ void Judge::weigh_limits() {
   const double k = steps_.at("worst_limit", w.step);
   const bool known = k >= 0 && k < static_cast<double>(group->items.size());
   say(limit_border, w.value - description_.scale.start_limit, "limits",
-      known ? fmt::format("The limit '{}' was passed by {} of the size of what its joint joins (or "
+      known ? fmt::format("The limit '{}' was passed by {} the size of what its joint joins (or "
                           "of a radian), at t = {:.6g} s.",
-                          group->items[static_cast<std::size_t>(k)], share_text(w.value),
+                          group->items[static_cast<std::size_t>(k)], share_of(w.value),
                           steps_.time(w.step))
             : "No limit was passed.",
       steps_.time(w.step));
@@ -216,30 +216,33 @@ void Judge::weigh_penetration() {
   const Worst w = worst_of(steps_.column("penetration_share"));
   if (w.value == 0) return;
   say(penetration_border, w.value - description_.scale.start_penetration, "penetration",
-      fmt::format("{} and {} were in each other by {} of the smaller one's width, at t = {:.6g} s.",
+      fmt::format("{} and {} were in each other by {} the smaller one's width, at t = {:.6g} s.",
                   body(steps_.at("deepest_a", w.step)), body(steps_.at("deepest_b", w.step)),
-                  share_text(w.value), steps_.time(w.step)),
+                  share_of(w.value), steps_.time(w.step)),
       steps_.time(w.step));
 }
 
-/// The most that any account of the run held, or that the potential changed by: its own zero
-/// means nothing.
+/// The most that any account of the run held, or that the potential or the whole energy changed
+/// by: their own zeros mean nothing.
 double Judge::energy_that_moves() const {
   double most = 0;
-  for (const StepColumn& column : step_columns()) {
-    if (!column.name.starts_with("energy/")) continue;
-    const std::string_view account = column.name.substr(column.name.find('/') + 1);
-    if (account == "numerical" || account == "recovery") continue;
-    double low = 0, high = 0;
-    const auto values = steps_.column(column.name);
-    if (account == "potential" && !values.empty()) low = high = values.front();
-    for (const double x : values) {
-      low = std::min(low, x);  // not-a-number counts as nothing
-      high = std::max(high, x);
-    }
-    most = std::max(most, account == "potential" ? high - low : std::max(high, -low));
+  for (const char* account : {"kinetic", "supplied", "friction", "impact", "damping"}) {
+    for (const double x : steps_.column(fmt::format("energy/{}", account)))
+      most = std::max(most, std::abs(x));  // not-a-number counts as nothing
   }
-  return most;
+  const auto kinetic = steps_.column("energy/kinetic");
+  const auto potential = steps_.column("energy/potential");
+  const auto range = [](double& low, double& high, double x) {
+    low = std::min(low, x);
+    high = std::max(high, x);
+  };
+  double low = potential.front(), high = low;
+  double least = run_.start_energy, largest = least;
+  for (std::size_t k = 0; k < potential.size(); ++k) {
+    range(low, high, potential[k]);
+    range(least, largest, kinetic[k] + potential[k]);
+  }
+  return std::max({most, high - low, largest - least});
 }
 
 // Gained is what the account rose by from any moment to a later one: what was lost before does not
@@ -275,9 +278,9 @@ void Judge::weigh_energy() {
   const Worst& worst = gained ? gain : loss;
   const double time = steps_.time(worst.step);
   say(gained ? gain_border : loss_border, finite ? share(worst.value) : never, "numerical energy",
-      finite ? fmt::format("The steps {} {:.3g} J, {} of the energy that moves ({:.3g} J), until "
+      finite ? fmt::format("The steps {} {:.3g} J, {} the energy that moves ({:.3g} J), until "
                            "t = {:.6g} s.",
-                           gained ? "made up" : "lost", worst.value, share_text(share(worst.value)),
+                           gained ? "made up" : "lost", worst.value, share_of(share(worst.value)),
                            moves, time)
              : fmt::format("Energy is no number any more at t = {:.6g} s.", time),
       time);
@@ -285,9 +288,9 @@ void Judge::weigh_energy() {
   const Worst pushed = worst_of(recovery);
   if (pushed.value > 0) {
     say(recovery_border, share(pushed.value), "recovery",
-        fmt::format("Pushing apart what overlapped gave {:.3g} J, {} of the energy that moves "
+        fmt::format("Pushing apart what overlapped gave {:.3g} J, {} the energy that moves "
                     "({:.3g} J).",
-                    pushed.value, share_text(share(pushed.value)), moves),
+                    pushed.value, share_of(share(pushed.value)), moves),
         steps_.time(pushed.step));
   }
 }

@@ -291,6 +291,7 @@ bool ImplicitStepper::advance(MotionPoint& p, double h, Work& work) {
     last = size;
   }
   if (!trial_state_.q.allFinite()) return false;
+  to_rounding_ = left <= rounding(p, h);
   std::swap(p.state, trial_state_);
   p.a = a_;
   p.a_true = a_true_;

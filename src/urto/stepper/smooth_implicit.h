@@ -38,6 +38,7 @@ class ImplicitStepper final : public SmoothStepper {
   bool advance(MotionPoint& p, double h, Work& work) override;
   void certify(const MotionPoint& before, const MotionPoint& after, double h,
                MotionCertifier& certifier) const override;
+  bool iterates() const override { return true; }
   void place(const MotionPoint& p, double h);
   double evaluate(double h);
   bool factorize(double h, KeptLu::Pivots pivots, Work& work);

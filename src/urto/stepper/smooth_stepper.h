@@ -40,12 +40,18 @@ class SmoothStepper : public Stepper {
   /// What the scheme claims of a step from `before` to `after`, measured by code of its own.
   virtual void certify(const MotionPoint& before, const MotionPoint& after, double h,
                        MotionCertifier& certifier) const = 0;
+  /// True for schemes whose step is a root that an iteration finds, if it is one: what it found is
+  /// doubted. What other schemes make of a step too long for them is their own result.
+  virtual bool iterates() const { return false; }
 
   /// a and λ at a state, with Baumgarte's terms if `stabilise`; leaves rows_ there. False if the
   /// mass matrix is singular or not a number.
   bool accelerations(const State& state, Vector& a, Vector& lambda, bool stabilise = false);
   void measure_rows(const State& state) { measure_equalities(system_, state, false, rows_, rate_); }
 
+  /// Set by `advance`: the iteration ended where rounding of positions keeps it, however large
+  /// the forces are that this makes.
+  bool to_rounding_ = false;
   SystemAccess system_;
   StepperOptions options_;
   double tolerance_;  ///< of a step's certificate
@@ -62,6 +68,7 @@ class SmoothStepper : public Stepper {
   void remember_point(StepMemory& memory, double h) const;
   bool cut_and_advance(double h, StepReport& report, Work& work, std::string& trouble);
   bool try_part(double h, StepReport& report, Work& work, std::string& doubt);
+  void take_stock(double h);
   bool is_motion(double h, std::string& doubt);
   bool one_sided_trouble(const State& state, std::string& trouble);
   /// At the state to which rows_ belong.
@@ -70,7 +77,11 @@ class SmoothStepper : public Stepper {
 
   MotionPoint point_, trial_;
   double stored_ = 0;  ///< [J] in the soft rows at point_
-  State probe_;        ///< scratch
+  struct Stock {       ///< [J] at the start of the step
+    double h = 0;      ///< [s]
+    double kinetic = 0, potential = 0, begun = 0;
+  } stock_;
+  State probe_;  ///< scratch
   MotionCertifier certifier_;
   Vector impulses_;
   Interactions all_;
