@@ -198,6 +198,32 @@ TEST(SmoothSimulation, AWhipThatIsTooFastForTheStepEndsTheRunWithItsReason) {
   EXPECT_GT(failures, 0) << "a test of nothing";
 }
 
+// ω = 1000 at h = 0.01 is five times the limit of the leapfrog: the motion grows until it leaves
+// the range of numbers.
+TEST(SmoothSimulation, AMotionBeyondAllNumbersEndsTheRunNotTheProgram) {
+  Model m = testing::empty_model(Vec3::Zero());
+  const int mass = testing::add_rigid(m, "mass", {2, 0, 0}, 1, Mat3::Identity());
+  MeasureSpring spring;
+  spring.marker_a = add_marker(m, "anchor", 0, {});
+  spring.marker_b = add_marker(m, "end", mass, {});
+  spring.rest = 1;
+  spring.stiffness.slope = 1e6;
+  m.forces.push_back(spring);
+  finalize(m);
+  for (const char* name : {"leapfrog", "rk4", "explicit-euler"}) {
+    SimulationOptions o = smooth_options(name);
+    o.duration = 10;
+    o.step = 0.01;
+    Simulation run(m, o);
+    run.start();
+    EXPECT_NO_THROW(while (run.advance()){});
+    EXPECT_EQ(run.run_state(), RunState::failed) << name;
+    EXPECT_TRUE(names(run.failure(), {"t = ", name, "a state that is not a number"}))
+        << run.failure();
+    EXPECT_TRUE(run.state().q.allFinite()) << "the state before the step is kept";
+  }
+}
+
 TEST(SmoothSimulation, AdaptiveStepsKeepTheirErrorAndFollowTheMotion) {
   Model m = testing::empty_model({0, -9.81, 0});
   const int bob = testing::add_rigid(m, "bob", {1, 0, 0}, 1, 1e-9 * Mat3::Identity());

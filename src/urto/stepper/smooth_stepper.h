@@ -68,7 +68,7 @@ class SmoothStepper : public Stepper {
   void remember_point(StepMemory& memory, double h) const;
   bool cut_and_advance(double h, StepReport& report, Work& work, std::string& trouble);
   bool try_part(double h, StepReport& report, Work& work, std::string& doubt);
-  void take_stock(double h);
+  void take_stock(double h, double power);
   bool is_motion(double h, std::string& doubt);
   bool one_sided_trouble(const State& state, std::string& trouble);
   /// At the state to which rows_ belong.
@@ -79,6 +79,7 @@ class SmoothStepper : public Stepper {
   double stored_ = 0;  ///< [J] in the soft rows at point_
   struct Stock {       ///< [J] at the start of the step
     double h = 0;      ///< [s]
+    double power = 0;  ///< [W] supplied
     double kinetic = 0, potential = 0, begun = 0;
   } stock_;
   State probe_;  ///< scratch
