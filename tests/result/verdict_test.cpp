@@ -256,6 +256,45 @@ TEST(VerdictRules, RemarksCountAndAreListed) {
   EXPECT_EQ(short_verdict(judge(ResultValues(quiet()))), "good");
 }
 
+/// A result of before there were shares.
+class OlderResult final : public ResultView {
+ public:
+  explicit OlderResult(const Result& result) : now_(result) {}
+  const Description& description() const override { return now_.description(); }
+  RunStatus status() const override { return now_.status(); }
+  ResultCounts counts() const override { return now_.counts(); }
+  std::vector<double> times(long a, long n) const override { return now_.times(a, n); }
+  std::vector<double> channel(int c, long a, long n) const override {
+    return now_.channel(c, a, n);
+  }
+  std::vector<std::vector<RecordedContact>> contacts(long a, long n) const override {
+    return now_.contacts(a, n);
+  }
+  std::vector<double> step_values(std::size_t column, long a, long n) const override {
+    const std::string_view name = step_columns()[column].name;
+    if (!name.ends_with("_share") && !name.starts_with("worst_") && name != "reach" &&
+        name != "cuts")
+      return now_.step_values(column, a, n);
+    return std::vector<double>(static_cast<std::size_t>(n), std::nan(""));
+  }
+
+ private:
+  ResultValues now_;
+};
+
+TEST(VerdictRules, AnOlderResultIsJudgedByWhatItKnows) {
+  Result r = quiet();
+  r.description.joints = samples::invented_result().description.joints;
+  r.description.groups = {{"limits", {"stop"}}};
+  r.description.scale.size = 2;
+  const Verdict v = judge(OlderResult(r));
+  EXPECT_EQ(v.level, Level::good) << texts(v);
+  for (const char* what : {"joint error", "limits", "penetration", "reach", "Newton"})
+    EXPECT_EQ(find(v, what), nullptr) << what << " is not known";
+  r.status.missed = 1;
+  EXPECT_EQ(judge(OlderResult(r)).level, Level::failure);
+}
+
 // ---- Sizes
 
 TEST(ModelScales, OfAChainAreThoseOfItsLinks) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,12 +50,12 @@ struct Worst {
   std::size_t step = 0;
 };
 
-/// Results of earlier versions have not-a-number where a column was not known, and only there. In
-/// a column that is known it is worse than anything.
-Worst worst_of(const std::vector<double>& values) {
+/// Nothing of a column that the result is older than: it is not-a-number throughout. In a column
+/// that is known not-a-number is worse than anything.
+std::optional<Worst> worst_of(const std::vector<double>& values) {
+  if (std::ranges::all_of(values, [](double x) { return std::isnan(x); })) return std::nullopt;
   Worst worst;
-  const bool known = std::ranges::any_of(values, [](double x) { return !std::isnan(x); });
-  for (std::size_t k = 0; known && k < values.size(); ++k) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
     const double x = std::isnan(values[k]) ? never : values[k];
     if (x > worst.value) worst = {x, k};
   }
@@ -122,7 +123,6 @@ class Judge {
   void weigh_limits();
   void weigh_penetration();
   void weigh_energy();
-  void weigh_recovery(double moves, double least);
   void weigh_newton();
   void weigh_reach();
   double energy_that_moves() const;
@@ -186,7 +186,9 @@ void Judge::weigh_certificates() {
 
 void Judge::weigh_joints() {
   if (description_.joints.empty()) return;
-  const Worst w = worst_of(steps_.column("joint_share"));
+  const auto worst = worst_of(steps_.column("joint_share"));
+  if (!worst) return;
+  const Worst& w = *worst;
   say(joint_border, w.value, "joint error",
       fmt::format("The error of joints reached {} the size of what they join (or of a radian), "
                   "at {} at t = {:.6g} s.",
@@ -200,7 +202,9 @@ void Judge::weigh_joints() {
 void Judge::weigh_limits() {
   const auto group = std::ranges::find(description_.groups, "limits", &NamedGroup::name);
   if (group == description_.groups.end() || group->items.empty()) return;
-  const Worst w = worst_of(steps_.column("limit_share"));
+  const auto worst = worst_of(steps_.column("limit_share"));
+  if (!worst) return;
+  const Worst& w = *worst;
   const double k = steps_.at("worst_limit", w.step);
   const bool known = k >= 0 && k < static_cast<double>(group->items.size());
   say(limit_border, w.value - description_.scale.start_limit, "limits",
@@ -213,8 +217,9 @@ void Judge::weigh_limits() {
 }
 
 void Judge::weigh_penetration() {
-  const Worst w = worst_of(steps_.column("penetration_share"));
-  if (w.value == 0) return;
+  const auto worst = worst_of(steps_.column("penetration_share"));
+  if (!worst || worst->value == 0) return;
+  const Worst& w = *worst;
   say(penetration_border, w.value - description_.scale.start_penetration, "penetration",
       fmt::format("{} and {} were in each other by {} the smaller one's width, at t = {:.6g} s.",
                   body(steps_.at("deepest_a", w.step)), body(steps_.at("deepest_b", w.step)),
@@ -285,7 +290,7 @@ void Judge::weigh_energy() {
              : fmt::format("Energy is no number any more at t = {:.6g} s.", time),
       time);
   const auto recovery = steps_.column("energy/recovery");
-  const Worst pushed = worst_of(recovery);
+  const Worst pushed = worst_of(recovery).value_or(Worst{});
   if (pushed.value > 0) {
     say(recovery_border, share(pushed.value), "recovery",
         fmt::format("Pushing apart what overlapped gave {:.3g} J, {} the energy that moves "
@@ -313,7 +318,9 @@ void Judge::weigh_newton() {
 void Judge::weigh_reach() {
   const DescribedScale& scale = description_.scale;
   if (scale.size <= 0) return;
-  const Worst w = worst_of(steps_.column("reach"));
+  const auto worst = worst_of(steps_.column("reach"));
+  if (!worst) return;
+  const Worst& w = *worst;
   const double free = 1 + scale.free_flight / scale.size;
   say(reach_border, w.value / free, "reach",
       fmt::format("{} was {:.3g} m away at t = {:.6g} s: {:.2g} times the size of the model{}.",
