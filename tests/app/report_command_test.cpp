@@ -89,7 +89,7 @@ TEST_F(ReportCommand, RedundantJointsAreOnThePage) {
   for (const char* file : {"a/report.html", "v.html"}) {
     const auto p = page(path(file));
     ASSERT_EQ(p["remarks"].size(), 1u) << file;
-    EXPECT_EQ(p["remarks"][0]["level"], "warning");
+    EXPECT_EQ(p["remarks"][0]["level"], "remark");
     EXPECT_NE(p["remarks"][0]["text"].get<std::string>().find("depend"), std::string::npos);
   }
 }

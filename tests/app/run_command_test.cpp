@@ -186,6 +186,59 @@ TEST_F(RunCommand, AFailedRunKeepsWhatItHasAndExitsWith3) {
   EXPECT_EQ(r.counts().frames, 2);
 }
 
+/// An arm on a motor that turns five times a step: every step is certified, and the arm is torn
+/// off.
+constexpr const char* torn_scene = R"({"urto": 1, "title": "Torn",
+  "bodies": [{"name": "arm", "position": [0.5, 0, 0], "mass": 1,
+              "shapes": [{"kind": "box", "size": [1, 0.1, 0.1], "collides": false}]}],
+  "joints": [{"name": "shaft", "kind": "revolute", "bodies": ["world", "arm"],
+              "position": [0, 0, 0], "axis": [0, 1, 0],
+              "motor": {"mode": "speed", "value": 300}}],
+  "simulation": {"duration": 2, "step": 0.1}})";
+
+TEST_F(RunCommand, NonsenseExitsWith3AndSaysWhyEverywhere) {
+  std::ofstream(path("torn.json")) << torn_scene;
+  const Output o = run("run torn.json -o a");
+  EXPECT_EQ(o.code, 3);
+  EXPECT_TRUE(says(o.out, "finished at t = 2 s"));
+  EXPECT_TRUE(says(o.out, "0 of 20 steps missed"));
+  EXPECT_TRUE(says(o.out, "verdict         1 failure"));
+  EXPECT_TRUE(says(o.out, "  failure       The error of joints reached"));
+  const Output info = run("info a");
+  EXPECT_EQ(info.code, 0) << "to look at a bad run is no failure";
+  const std::string verdict = o.out.substr(o.out.find("verdict  "));
+  EXPECT_TRUE(says(verdict, info.out.substr(info.out.find("verdict  ")))) << "the same words";
+  const auto j = nlohmann::json::parse(run("info a --json").out)["verdict"];
+  EXPECT_EQ(j["level"], "failure");
+  EXPECT_EQ(j["findings"][0]["what"], "joint error");
+  EXPECT_EQ(ResultReader(path("a/result.h5")).text("/verdict/level"), "failure");
+  const std::string page = contents(path("a/report.html"));
+  EXPECT_TRUE(page.find(j["findings"][0]["text"].get<std::string>()) != std::string::npos);
+  EXPECT_TRUE(page.find(R"("level":"failure")") != std::string::npos);
+  const auto again = nlohmann::json::parse(run("run torn.json -o b --json").out);
+  EXPECT_EQ(again["exit_code"], 3);
+  EXPECT_EQ(again["verdict"], j);
+  EXPECT_EQ(run("run torn.json -o c --step 1e-4 -q").code, 0) << "30 mrad a step";
+}
+
+TEST_F(RunCommand, SaysWhatCheckSaysOfTheStart) {
+  std::ofstream(path("overlap.json")) << R"({"urto": 1, "bodies": [
+    {"name": "floor", "kind": "fixed", "shapes": [{"kind": "half-space"}]},
+    {"name": "ball", "position": [0, 0, 0.05], "density": 1000, "shapes": [{"kind": "sphere", "radius": 0.1}]}],
+    "simulation": {"duration": 0.01, "step": 0.1}})";
+  const Output check = run("check overlap.json"), o = run("run overlap.json -o a");
+  for (const char* part : {"warning: 'ball' and 'floor' overlap by 0.05 m",
+                           "warning: the step of 0.1 s is longer than the duration"}) {
+    EXPECT_TRUE(says(check.out, part));
+    EXPECT_TRUE(says(o.err, part));
+  }
+  EXPECT_TRUE(says(o.out, "  remark        At the start: 'ball' and 'floor' overlap by 0.05 m"));
+  EXPECT_TRUE(says(run("info a").out, "At the start: 'ball' and 'floor' overlap by 0.05 m"));
+  EXPECT_EQ(
+      nlohmann::json::parse(run("run overlap.json --json -o b").out)["start"]["warnings"].size(),
+      2u);
+}
+
 TEST_F(RunCommand, BadInputExitsWith2AndWritesNothing) {
   std::ofstream(path("bad.json")) << R"({"urto": 1, "bodies": [{"name": "a", "mass": -1}]})";
   std::ofstream(path("text.json")) << "not a scene";

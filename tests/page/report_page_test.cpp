@@ -160,13 +160,13 @@ TEST_F(ResultPage, FailuresComeBeforeWarnings) {
   ASSERT_EQ(failed.size(), 2u);
   EXPECT_EQ(failed[0]["level"], "failure");
   EXPECT_EQ(failed[0]["text"], "The run failed at t = 0.2 s: the state is not a number.");
-  EXPECT_EQ(failed[1]["text"], "a joint too many");
+  EXPECT_EQ(failed[1]["text"], "At the start: a joint too many.");
   const json missed = remarks("finished", "", {"simulation.tolerance=1e-30"});
   EXPECT_EQ(missed[0]["level"], "failure");
   EXPECT_NE(missed[0]["text"].get<std::string>().find("of 200 steps missed the tolerance 1e-30"),
             std::string::npos);
   for (const char* status : {"interrupted", "running"}) {
-    EXPECT_EQ(remarks(status, "")[0]["level"], "warning") << status;
+    EXPECT_EQ(remarks(status, "")[0]["level"], "remark") << status;
   }
   EXPECT_EQ(remarks("finished", "").size(), 1u) << "only the start's warning";
 }

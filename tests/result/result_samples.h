@@ -47,8 +47,9 @@ inline const char* hanging_scene = R"({
 
 /// Runs a scene to its end, or to `most` steps.
 inline void record(Simulation& run, ResultWriter& writer, long most = 1'000'000) {
+  const ModelScales scales = scales_of(run.model());
   for (long k = 0; k < most && run.advance(); ++k) {
-    writer.add_step(record_step(run));
+    writer.add_step(record_step(run, scales));
     if (run.frame_due()) writer.add_frame(record_frame(run));
     if (writer.append_due()) writer.append(record_status(run));
   }

@@ -92,8 +92,9 @@ TEST_F(ResultOfValues, OfARunIsWhatTheRunRecorded) {
   run.start();
   Result result{.description = describe(scene)};
   result.frames.push_back(record_frame(run));
+  const ModelScales scales = scales_of(scene.model);
   while (run.advance()) {
-    result.steps.push_back(record_step(run));
+    result.steps.push_back(record_step(run, scales));
     if (run.frame_due()) result.frames.push_back(record_frame(run));
   }
   result.status = record_status(run);
@@ -131,7 +132,7 @@ TEST_F(ResultOfValues, IsSummedUp) {
   std::string text;
   for (const SummaryLine& line : summary_lines(s)) text += line.name + ": " + line.value + "\n";
   for (const char* part : {"status: finished at t = 1.25 s", "steps: 5, 3 frames",
-                           "13.5 J at the end", "lost to friction 2", "solve 1 ms"}) {
+                           "13.5 J at the end", "lost to friction 2", "solve 1 ms", "verdict: "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
   }
 }

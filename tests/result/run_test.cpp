@@ -20,7 +20,7 @@ TEST_F(Run, LeavesItsFilesAndASummary) {
   const Scene scene = parse_scene(samples::busy_scene, "test");
   int steps = 0, starts = 0;
   RunRequest request{.directory = path("a"), .derived = {csv_files()}};
-  request.on_start = [&](const StartReport& start) {
+  request.on_start = [&](const StartReport& start, const std::vector<std::string>&) {
     ++starts;
     EXPECT_EQ(start.mobility(), 6 + 2);
     EXPECT_FALSE(fs::exists(path("a"))) << "nothing is written before the start has succeeded";

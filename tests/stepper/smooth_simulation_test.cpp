@@ -166,6 +166,64 @@ TEST(SmoothSimulation, StepsInWhichNewtonFailsAreCut) {
   EXPECT_TRUE(names(hopeless.failure(), {"Newton", "even with a step of"})) << hopeless.failure();
 }
 
+// A chain let go from the horizontal cracks like a whip: its last link turns by more than a radian
+// within these steps, and Newton's iteration finds states that are none (before they were refused:
+// 1e290 J). The motion of 20 links of 1 kg over 5 m has no more than 20 · 9.81 · 5 J to give.
+TEST(SmoothSimulation, AWhipThatIsTooFastForTheStepEndsTheRunWithItsReason) {
+  const Model m = testing::rod_chain(20, 0.25);
+  int failures = 0;
+  for (const char* name : {"generalised-alpha", "hht", "newmark", "trapezoidal"}) {
+    for (const double h : {0.02, 0.01, 0.005}) {
+      SimulationOptions o = smooth_options(name);
+      o.duration = 2;
+      o.step = h;
+      Simulation run(m, o);
+      run.start();
+      double most = 0;
+      double before = 0;
+      while (run.advance()) {
+        before = run.state().t;
+        most = std::max(most, run.energy().kinetic);
+      }
+      EXPECT_LT(most, 1e4 * 981) << name << ", h = " << h;
+      EXPECT_EQ(run.checkpoint().missed, 0) << name << ", h = " << h;
+      EXPECT_EQ(run.state().t, before) << "the state before the step is kept";
+      EXPECT_TRUE(run.state().q.allFinite());
+      if (run.run_state() == RunState::finished) continue;
+      ++failures;
+      EXPECT_TRUE(names(run.failure(), {"t = ", name, "even with a step of", "expected"}))
+          << run.failure();
+    }
+  }
+  EXPECT_GT(failures, 0) << "a test of nothing";
+}
+
+// ω = 1000 at h = 0.01 is five times the limit of the leapfrog: the motion grows until it leaves
+// the range of numbers.
+TEST(SmoothSimulation, AMotionBeyondAllNumbersEndsTheRunNotTheProgram) {
+  Model m = testing::empty_model(Vec3::Zero());
+  const int mass = testing::add_rigid(m, "mass", {2, 0, 0}, 1, Mat3::Identity());
+  MeasureSpring spring;
+  spring.marker_a = add_marker(m, "anchor", 0, {});
+  spring.marker_b = add_marker(m, "end", mass, {});
+  spring.rest = 1;
+  spring.stiffness.slope = 1e6;
+  m.forces.push_back(spring);
+  finalize(m);
+  for (const char* name : {"leapfrog", "rk4", "explicit-euler"}) {
+    SimulationOptions o = smooth_options(name);
+    o.duration = 10;
+    o.step = 0.01;
+    Simulation run(m, o);
+    run.start();
+    EXPECT_NO_THROW(while (run.advance()){});
+    EXPECT_EQ(run.run_state(), RunState::failed) << name;
+    EXPECT_TRUE(names(run.failure(), {"t = ", name, "a state that is not a number"}))
+        << run.failure();
+    EXPECT_TRUE(run.state().q.allFinite()) << "the state before the step is kept";
+  }
+}
+
 TEST(SmoothSimulation, AdaptiveStepsKeepTheirErrorAndFollowTheMotion) {
   Model m = testing::empty_model({0, -9.81, 0});
   const int bob = testing::add_rigid(m, "bob", {1, 0, 0}, 1, 1e-9 * Mat3::Identity());

@@ -1,15 +1,20 @@
 // The head of the page: what went wrong first, then the numbers, and at its end the settings.
 import { el, icon, integer, number, seconds } from './format.js';
 
-const words = { failure: 'Failed', warning: 'Warning' };
+const words = { failure: 'Failure', remark: 'Remark' };
+const looks = { failure: 'failure', remark: 'warning', note: 'note' };
+
+/// The verdict, as `urto run` says it.
+function verdictChip(status, verdict) {
+  const tone = { good: 'good', remark: 'warn', failure: 'bad' }[verdict.level];
+  return [tone, `${status}: ${verdict.short}`];
+}
 
 export function header(data, onTheme) {
-  const { status, missed } = data.summary;
-  const bad = status === 'failed' || missed > 0;
+  const { status } = data.summary;
   const chip = data.mode === 'scene' ? ['scene', 'not run']
     : data.mode === 'modes' ? ['scene', 'small oscillations'] : data.mode === 'statics' ? (status === 'failed' ? ['bad', 'no equilibrium'] : ['scene', 'at rest'])
-    : bad ? ['bad', status === 'failed' ? 'failed' : `${integer(missed)} steps missed the tolerance`]
-    : status === 'finished' ? ['good', 'finished, all steps certified'] : ['warn', status];
+    : verdictChip(status, data.verdict);
   return el('header.top',
     el('div.heading', el('h1', data.title || 'Result', el(`span.chip.${chip[0]}`, chip[1])), data.description ? el('p.description', data.description) : null),
     el('button.round', { title: 'light or dark (t)', 'aria-label': 'light or dark', onclick: onTheme }, icon('theme')));
@@ -19,7 +24,7 @@ export function remarks(data) {
   const list = data.remarks;
   if (list.length === 0) return null;
   return el('section.remarks', { 'aria-label': 'what to know first' },
-    list.map((r) => el(`p.remark.${r.level}`, { role: r.level === 'failure' ? 'alert' : 'note' }, el('b', words[r.level] ?? ''), ' ', r.text)));
+    list.map((r) => el(`p.remark.${looks[r.level]}`, { role: r.level === 'failure' ? 'alert' : 'note' }, el('b', words[r.level] ?? ''), ' ', r.text)));
 }
 
 /// What was left out to keep the page small.
@@ -62,14 +67,15 @@ export function tiles(data) {
   if (data.mode === 'modes') return el('section.tiles', model, tile('Modes', integer(data.chapters.length), 'one period each, drawn much larger than small'));
   if (data.mode === 'statics') return el('section.tiles', model, tile('Contacts', integer(data.contacts.gap.length), 'that press'));
   const energy = s.energy;
+  const tone = (what) => ({ good: 'good', remark: 'warn', failure: 'bad' })[data.verdict.findings.find((f) => f.what === what)?.level] ?? '';
   return el('section.tiles',
     model,
-    tile('Simulated', `${number(s.time)} s`, `of ${number(o.duration)} s in ${integer(s.steps)} ${s.steps === 1 ? 'step' : 'steps'}${s.rejected > 0 ? `, ${integer(s.rejected)} rejected` : ''}`, s.status === 'failed' ? 'bad' : ''),
+    tile('Simulated', `${number(s.time)} s`, `of ${number(o.duration)} s in ${integer(s.steps)} ${s.steps === 1 ? 'step' : 'steps'}${s.rejected > 0 ? `, ${integer(s.rejected)} rejected` : ''}`, tone('end') === 'bad' ? 'bad' : ''),
     tile('Wall time', seconds(s.wall_seconds), s.wall_seconds > 0 ? `${number(s.time / s.wall_seconds, 3)} × real time, ${seconds(s.wall_seconds / Math.max(s.steps, 1))} a step` : null),
-    tile('Worst residual', number(s.worst_residual, 4), `${s.missed > 0 ? `${integer(s.missed)} of ${integer(s.steps)} missed` : 'tolerance'} ${number(o.tolerance, 2)}`, s.missed > 0 ? 'bad' : 'good'),
-    s.most_contacts > 0 ? tile('Contacts', `≤ ${integer(s.most_contacts)}`, `deepest penetration ${number(s.worst_penetration, 3)} m`) : null,
-    data.model.joints.length ? tile('Joint error', number(s.worst_joint_error, 3), 'm, rad; the worst of all steps') : null,
-    energy ? tile('Energy', `${number(energy.kinetic + energy.potential)} J`, `${number(s.start_energy)} J at the start, numerical ${number(energy.numerical, 3)} J`) : null,
+    tile('Worst residual', number(s.worst_residual, 4), `${s.missed > 0 ? `${integer(s.missed)} of ${integer(s.steps)} missed` : 'tolerance'} ${number(o.tolerance, 2)}`, tone('certificates')),
+    s.most_contacts > 0 ? tile('Contacts', `≤ ${integer(s.most_contacts)}`, `deepest penetration ${number(s.worst_penetration, 3)} m`, tone('penetration')) : null,
+    data.model.joints.length ? tile('Joint error', number(s.worst_joint_error, 3), 'm, rad; the worst of all steps', tone('joint error')) : null,
+    energy ? tile('Energy', `${number(energy.kinetic + energy.potential)} J`, `${number(s.start_energy)} J at the start, numerical ${number(energy.numerical, 3)} J`, tone('numerical energy')) : null,
     phaseBar(data));
 }
 

@@ -77,8 +77,9 @@ test('a click picks a body and shows its state', async (browser) => {
 
 test('plots show the run, move the replay, and take any state', async (browser) => {
   const { page, complaints, context } = await open(browser, report('cradle'));
+  assert.equal(await page.locator('h1 .chip.good').textContent(), 'finished: good');
   const titles = await page.locator('.plots h3').allTextContents();
-  assert.deepEqual(titles, ['Energy', 'Energy balance', 'Certificates', 'Contacts', 'Iterations', 'Time by phase', 'Joint error', 'Any state']);
+  assert.deepEqual(titles, ['Energy', 'Energy balance', 'Certificates', 'Contacts', 'Iterations', 'Time by phase', 'Joint error', 'Errors beside sizes', 'Any state']);
   const blank = await page.evaluate(() => [...document.querySelectorAll('.plots .plot canvas')].filter((canvas) => !canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((x) => x > 0)).length);
   assert.equal(blank, 0, 'plots that are blank');
   for (const label of await page.evaluate(() => window.urto.data.series.map((s) => `${s.item}.${s.name}`).slice(0, 1))) {
@@ -107,11 +108,11 @@ test('plots show the run, move the replay, and take any state', async (browser) 
 test('a failed run says so before everything else', async (browser) => {
   const { page, complaints, context } = await open(browser, report('failed'), { viewport: large });
   const first = page.locator('.remark').first();
-  assert.match(await first.textContent(), /^Failed The run failed at t = /);
+  assert.match(await first.textContent(), /^Failure The run failed at t = /);
   assert.equal(await first.getAttribute('role'), 'alert');
   const top = (await first.boundingBox()).y;
   assert(top < (await page.locator('.tiles').boundingBox()).y && top < (await page.locator('.stage').boundingBox()).y);
-  assert.equal(await page.locator('h1 .chip.bad').textContent(), 'failed');
+  assert.equal(await page.locator('h1 .chip.bad').textContent(), 'failed: 1 failure');
   assert((await picture(page)).drawn > 0.01, 'what was recorded is not drawn');
   await shot(page, 'report-failed', { clip: { x: 0, y: 0, width: 1440, height: 520 } });
   assert.deepEqual(complaints, []);

@@ -27,7 +27,7 @@ function writePage(file, json, arrays) {
 function emptyPage(arrays, frames) {
   const time = Array.from({ length: frames }, (_, k) => k / (frames - 1 || 1));
   return {
-    format: 'urto-page', version: 1, mode: 'run', title: 'Sample', description: '', urto: { run: '0', page: '0' }, watch: [], remarks: [],
+    format: 'urto-page', version: 1, mode: 'run', title: 'Sample', description: '', urto: { run: '0', page: '0' }, watch: [], remarks: [], verdict: { level: 'good', short: 'good', findings: [] },
     summary: { status: 'finished', failure: '', missed: 0, steps: 0, time: 1, wall_seconds: 1, rejected: 0, dofs: 0, rank: 0, equality_rows: 0, mobility: 0, worst_residual: 0, worst_penetration: 0,
       worst_joint_error: 0, start_energy: 0, most_contacts: 0, seconds: [{ phase: 'solve', value: 0 }] },
     settings: { stepper: 'dvi', step: 0.1, adaptive: 0, duration: 1, output_step: 0.1, solver: 'auto', tolerance: 1e-8, friction: 'exact', threads: 1 },

@@ -14,7 +14,7 @@ namespace urto::app {
 enum ExitCode : int {
   success = 0,
   bad_input = 2,      ///< a file, option or problem that cannot be used; nothing was written
-  not_certified = 3,  ///< some solve missed its tolerance
+  not_certified = 3,  ///< some solve missed its tolerance, or the verdict of a run is failure
   interrupted = 130,  ///< Ctrl-C
 };
 

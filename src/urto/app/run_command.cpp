@@ -16,7 +16,6 @@
 #include "urto/file/number_text.h"
 #include "urto/page/report_page.h"
 #include "urto/result/csv_export.h"
-#include "urto/result/recorder.h"
 #include "urto/result/result_file.h"
 #include "urto/result/run.h"
 #include "urto/result/summary_json.h"
@@ -103,9 +102,10 @@ class Progress {
   Clock::time_point start_ = Clock::now();
 };
 
-void print_start(const RunCommand& c, const Scene& scene, const StartReport& report) {
+void print_start(const RunCommand& c, const Scene& scene, const StartReport& report,
+                 const std::vector<std::string>& warnings) {
   if (c.quiet) return;
-  for (const std::string& warning : warnings_of(report)) {
+  for (const std::string& warning : warnings) {
     fmt::print(stderr, "urto: warning: {}\n", warning);
   }
   if (c.json) return;
@@ -120,7 +120,7 @@ void print_start(const RunCommand& c, const Scene& scene, const StartReport& rep
 
 int exit_code_of(const RunSummary& s) {
   if (s.run.status == "interrupted") return interrupted;
-  return s.finished() && s.run.missed == 0 ? success : not_certified;
+  return s.verdict.level == Level::failure ? not_certified : success;
 }
 
 int report(const RunCommand& c, const fs::path& directory, const RunOutcome& outcome) {
@@ -134,7 +134,10 @@ int report(const RunCommand& c, const fs::path& directory, const RunOutcome& out
   const int code = exit_code_of(summary);
   if (c.json) {
     nlohmann::json out = to_json(summary);
-    if (!c.resume) out["start"] = to_json(outcome.start);
+    if (!c.resume) {
+      out["start"] = to_json(outcome.start);
+      out["start"]["warnings"] = outcome.warnings;
+    }
     for (const fs::path& file : outcome.files) out["files"].push_back(file.string());
     out["exit_code"] = code;
     fmt::print("{}\n", out.dump(2));
@@ -161,8 +164,8 @@ int run(const RunCommand& c) {
       .directory = directory, .resume = c.resume, .derived = {csv_files(), page_files()}};
   request.derived[0].wanted = c.csv;
   request.derived[1].wanted = !c.no_report;
-  request.on_start = [&](const StartReport& start) {
-    print_start(c, scene, start);
+  request.on_start = [&](const StartReport& start, const std::vector<std::string>& warnings) {
+    print_start(c, scene, start, warnings);
     progress.begin(0);
   };
   request.on_resume = [&](double time, long steps) {
@@ -226,10 +229,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
   CLI::App* sub = app.add_subcommand("run", "Simulate a scene");
   add_options(*sub, *command);
   sub->footer(
-      "Exit code: 0 all steps met the tolerance, 2 bad input (nothing written), 3 the run failed "
-      "or a "
-      "step missed\nits tolerance (what was recorded is kept), 130 interrupted (a checkpoint is "
-      "kept).");
+      "Exit code: 0 the verdict is good or has remarks, 2 bad input (nothing written), 3 the "
+      "verdict is failure: the run\nfailed, a step missed its tolerance, or its motion cannot be "
+      "believed (what was recorded is kept), 130 interrupted\n(a checkpoint is kept).");
   sub->callback([command, &exit_code] { exit_code = run(*command); });
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "urto/result/step_columns.h"
+#include "urto/result/summary_json.h"
 #include "urto/version.h"
 
 namespace urto {
@@ -88,14 +89,17 @@ json page_settings(const SimulationOptions& s) {
 }
 
 json page_remarks(const ResultView& result, const RunSummary& summary, const PageOptions& options) {
-  const std::vector<std::string>& warnings = result.description().warnings;
   json out = json::array();
-  if (options.mode == "run") out = run_remarks(summary, warnings);
+  if (options.mode == "run") {
+    for (const Finding& f : summary.verdict.findings) {
+      if (f.level != Level::good) out.push_back({{"level", to_string(f.level)}, {"text", f.text}});
+    }
+  }
   for (const std::string& note : options.remarks)
     out.push_back({{"level", "note"}, {"text", note}});
   if (options.mode == "scene") {
-    for (const std::string& warning : warnings)
-      out.push_back({{"level", "warning"}, {"text", warning}});
+    for (const std::string& warning : result.description().warnings)
+      out.push_back({{"level", "remark"}, {"text", warning}});
   }
   return out;
 }
@@ -203,42 +207,6 @@ json page_steps(const ResultView& result, PageData& data, long most) {
           {"panels", page_panels(result.description().settings)}};
 }
 
-json run_remarks(const RunSummary& s, const std::vector<std::string>& warnings) {
-  json out = json::array();
-  const auto say = [&](const char* level, std::string text) {
-    out.push_back({{"level", level}, {"text", std::move(text)}});
-  };
-  const RunStatus& run = s.run;
-  if (run.status == "failed") say("failure", fmt::format("The run failed at {}.", run.failure));
-  // A run that stopped at its first miss has said so.
-  if (run.missed > (run.status == "failed" ? 1 : 0)) {
-    say("failure",
-        fmt::format(
-            "{} of {} steps missed the tolerance {:.0e}; the worst residual is {:.1e}, at t "
-            "= {:.6g} s.",
-            run.missed, s.counts.steps, s.settings.solver.tolerance, run.worst_residual,
-            run.worst_residual_time));
-  }
-  if (run.status == "interrupted") {
-    say("warning", fmt::format("The run was interrupted at t = {:.6g} of {:.6g} s; urto run "
-                               "--resume goes on.",
-                               run.time, s.settings.duration));
-  } else if (run.status == "running") {
-    say("warning", fmt::format("The run had not ended when this page was written, or was killed: "
-                               "it shows what was recorded until t = {:.6g} s.",
-                               run.time));
-  }
-  for (const std::string& text : warnings) say("warning", text);
-  // The first steps of a motion from rest exchange next to nothing.
-  if (s.counts.steps >= 100 && s.numerical_share > 0.01) {
-    say("warning",
-        fmt::format("Numerical energy reached {:.0f} % of the energy exchanged: the step may be "
-                    "too long.",
-                    100 * s.numerical_share));
-  }
-  return out;
-}
-
 PageData page_data(const ResultView& result, const PageOptions& options) {
   PageData data;
   const Description& d = result.description();
@@ -255,6 +223,7 @@ PageData page_data(const ResultView& result, const PageOptions& options) {
   data.json["description"] = readable ? text.value("description", "") : "";
   data.json["watch"] = readable ? text.value("watch", json::array()) : json::array();
   data.json["summary"] = page_summary(summary);
+  if (options.mode == "run") data.json["verdict"] = to_json(summary.verdict);
   data.json["settings"] = page_settings(d.settings);
   data.json["remarks"] = page_remarks(result, summary, options);
   data.json["chapters"] = json::array();

@@ -37,8 +37,5 @@ nlohmann::json page_steps(const ResultView& result, PageData& data, long most);
 /// "frames", "contacts" and "series".
 void add_page_frames(const ResultView& result, const DrawnModel& model, const PageOptions& options,
                      PageData& data);
-/// What the reader must know of a run first, worst first:
-/// {"level": "failure" | "warning" | "note", "text"}.
-nlohmann::json run_remarks(const RunSummary& summary, const std::vector<std::string>& warnings);
 
 }  // namespace urto

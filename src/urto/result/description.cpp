@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "urto/result/model_scales.h"
 #include "urto/version.h"
 
 namespace urto {
@@ -100,6 +101,11 @@ Description describe(const Scene& scene, std::vector<std::string> warnings) {
   out.settings = scene.options;
   out.warnings = std::move(warnings);
   describe_model(scene.model, out);
+  const ModelScales scales = scales_of(scene.model);
+  const double T = scene.options.duration;
+  out.scale = {.size = scales.size,
+               .free_flight = scales.fastest * T + 0.5 * scene.model.gravity.norm() * T * T,
+               .least_energy = least_energy(scene.model, scales, scene.options.step)};
   return out;
 }
 

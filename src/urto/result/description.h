@@ -51,6 +51,15 @@ struct NamedGroup {
   std::vector<std::string> items = {};
 };
 
+/// What a run's errors are judged beside (verdict.h).
+struct DescribedScale {
+  double size = 0;          ///< [m] of the model
+  double free_flight = 0;   ///< [m] that gravity and the first velocities carry in the duration
+  double least_energy = 0;  ///< [J] below it energies say nothing
+  /// Shares (step_shares.h) of the start: what came later is the run's own.
+  double start_limit = 0, start_penetration = 0;
+};
+
 /// "exact" or "convex".
 inline std::string friction_word(const SimulationOptions& options) {
   return options.stepper.friction == Friction::exact ? "exact" : "convex";
@@ -61,7 +70,8 @@ struct Description {
   std::string scene = {};  ///< the scene's text, as it ran
   std::string urto_version = {};
   SimulationOptions settings = {};
-  std::vector<std::string> warnings = {};  ///< of the consistent start
+  std::vector<std::string> warnings = {};  ///< of the start (start_look.h)
+  DescribedScale scale = {};
 
   std::vector<DescribedBody> bodies = {};
   std::vector<DescribedShape> shapes = {};

@@ -141,6 +141,15 @@ std::vector<double> numbers_of(const ResultReader& file, const std::string& path
   return values;
 }
 
+template <typename Scale, typename Visit>
+void visit_scale(Scale& s, Visit visit) {
+  visit("/model/size", s.size);
+  visit("/model/free_flight", s.free_flight);
+  visit("/model/least_energy", s.least_energy);
+  visit("/model/start_limit", s.start_limit);
+  visit("/model/start_penetration", s.start_penetration);
+}
+
 std::vector<std::string> texts_of(const ResultReader& file, const std::string& path,
                                   std::size_t count) {
   std::vector<std::string> texts = file.texts(path);
@@ -173,6 +182,9 @@ void read_header(const ResultReader& file, Description& d) {
   d.urto_version = file.text_attribute("urto_version");
   d.scene = file.text("/scene");
   if (file.has("/run/warnings")) d.warnings = file.texts("/run/warnings");
+  visit_scale(d.scale, [&](const std::string& path, double& x) {
+    if (file.has(path)) x = file.number(path);  // results of earlier versions have none
+  });
   for (const OptionInfo& option : simulation_options()) {
     if (file.has_attribute("/", std::string(option.key)))
       option.set(d.settings, read_option(file, option));
@@ -286,6 +298,9 @@ void write_description(GrowingFile& file, const Description& d) {
   for (const NamedGroup& group : d.groups)
     file.write(fmt::format("/{}/name", group.name), group.items);
   if (!d.warnings.empty()) file.write("/run/warnings", d.warnings);
+  visit_scale(d.scale, [&](const std::string& path, const double& x) {
+    file.write(path, H5T_NATIVE_DOUBLE, {}, &x);
+  });
 }
 
 Description read_description(const ResultReader& file) {

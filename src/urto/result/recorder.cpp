@@ -187,8 +187,9 @@ Frame record_frame(Simulation& run) {
   return out;
 }
 
-StepRecord record_step(const Simulation& run) {
-  return {run.state().t, run.report(), run.energy()};
+StepRecord record_step(const Simulation& run, const ModelScales& scales) {
+  return {run.state().t, run.report(), run.energy(),
+          shares_of(run.model(), scales, run.state(), run.rows())};
 }
 
 RunStatus record_status(const Simulation& run) {
@@ -219,17 +220,6 @@ RunStatus record_status(const Simulation& run) {
   out.dofs = run.start_report().dofs;
   out.equality_rows = run.start_report().rows;
   out.rank = run.start_report().rank;
-  return out;
-}
-
-std::vector<std::string> warnings_of(const StartReport& report) {
-  std::vector<std::string> out;
-  for (const RedundantRows& r : report.redundant) {
-    const std::string on = r.on.empty() ? "" : fmt::format(" on {}", fmt::join(r.on, ", "));
-    out.push_back(fmt::format("{}: {} of its {} depend{}; its reaction is not unique", r.name,
-                              r.rows, counted(r.of, "row", "rows"), on));
-  }
-  out.insert(out.end(), report.warnings.begin(), report.warnings.end());
   return out;
 }
 

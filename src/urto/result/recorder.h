@@ -17,8 +17,8 @@ namespace urto {
 /// The state of the run, and the forces of the step that led to it (none before the first step).
 /// The channels are `model_channels`.
 Frame record_frame(Simulation& run);
-/// The step that was just accepted.
-StepRecord record_step(const Simulation& run);
+/// The step that was just accepted. The scales are those of the run's model.
+StepRecord record_step(const Simulation& run, const ModelScales& scales);
 /// How the run stands, but for its wall time.
 RunStatus record_status(const Simulation& run);
 
@@ -35,8 +35,5 @@ struct RowForces {
   double h = 1;
 };
 void add_forces(const Model& model, const State& state, const RowForces& forces, Frame& frame);
-
-/// "rod: 3 of its 5 rows depend on hinge" and the report's own warnings.
-std::vector<std::string> warnings_of(const StartReport& report);
 
 }  // namespace urto

@@ -13,6 +13,7 @@
 #include "urto/result/result.h"
 #include "urto/result/run_fields.h"
 #include "urto/result/step_columns.h"
+#include "urto/result/verdict.h"
 
 namespace urto {
 namespace {
@@ -171,6 +172,7 @@ ResultWriter ResultWriter::create(const std::filesystem::path& file,
 ResultWriter ResultWriter::reopen(const std::filesystem::path& file, const Description& description,
                                   const ResultCounts& counts) {
   auto impl = std::make_unique<Impl>(GrowingFile::reopen(file));
+  impl->file.remove("/verdict");  // of the part that is there
   impl->counts = counts;
   impl->make_columns(description);
   return ResultWriter(std::move(impl));
@@ -239,6 +241,33 @@ void write_result(const std::filesystem::path& file, const Result& result) {
   }
   for (const StepRecord& step : result.steps) writer.add_step(step);
   writer.finish(result.status);
+  write_verdict(file, judge(ResultValues(result)));
+}
+
+void write_verdict(const std::filesystem::path& file, const Verdict& verdict) {
+  GrowingFile out = GrowingFile::reopen(file);
+  out.remove("/verdict");
+  std::vector<std::string> levels, whats, texts;
+  for (const Finding& f : verdict.findings) {
+    levels.emplace_back(to_string(f.level));
+    whats.push_back(f.what);
+    texts.push_back(f.text);
+  }
+  out.write_text("/verdict/level", to_string(verdict.level));
+  out.write("/verdict/findings/level", levels);
+  out.write("/verdict/findings/what", whats);
+  out.write("/verdict/findings/text", texts);
+  const auto write = [&](const char* name, double Finding::*number) {
+    std::vector<double> values;
+    for (const Finding& f : verdict.findings) values.push_back(f.*number);
+    out.write(fmt::format("/verdict/findings/{}", name), H5T_NATIVE_DOUBLE, {values.size()},
+              values.data());
+  };
+  write("found", &Finding::found);
+  write("remarked", &Finding::remarked);
+  write("tolerated", &Finding::tolerated);
+  write("time", &Finding::time);
+  out.close();
 }
 
 }  // namespace urto

@@ -17,6 +17,7 @@ namespace urto {
 
 struct Result;
 struct StepRecord;
+struct Verdict;
 
 /// Writes a result from values. While it has something to append it uses the HDF5 library from its
 /// thread: call `flush` before using that library otherwise.
@@ -51,7 +52,10 @@ class ResultWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A whole result at once.
+/// Writes the verdict into a result that is complete, in the place of an earlier one.
+void write_verdict(const std::filesystem::path& file, const Verdict& verdict);
+
+/// A whole result at once, with its verdict.
 void write_result(const std::filesystem::path& file, const Result& result);
 
 /// Reads a result, also of a run that is still going on or was killed. Sizes in the file are not

@@ -11,6 +11,7 @@
 #include "urto/result/checkpoint.h"
 #include "urto/result/recorder.h"
 #include "urto/result/result_file.h"
+#include "urto/result/start_look.h"
 
 namespace urto {
 namespace {
@@ -63,17 +64,38 @@ double next_checkpoint(double t, double interval) {
   return interval * (std::floor(t / interval * (1 + 1e-12)) + 1);
 }
 
+/// The rows of the first step.
+Interactions rows_at_start(const Simulation& run) {
+  Interactions rows;
+  SystemAccess(run.system()).interactions(run.state(), {.h = run.options().step}, rows);
+  return rows;
+}
+
+/// What a result of a run that has started, and not stepped yet, says of it.
+Description describe_start(const Scene& scene, const Simulation& run, const Interactions& rows) {
+  const StartLook look =
+      look_at_start(scene.model, run.options(), run.start_report(), run.state(), rows);
+  Description out = describe(scene, look.warnings);
+  out.scale.start_limit = look.limit;
+  out.scale.start_penetration = look.penetration;
+  return out;
+}
+
 /// A run and all that belongs to it, from the first step to the last.
 class Recording {
  public:
   Recording(const Scene& scene, const RunRequest& request)
-      : scene_(scene), request_(request), run_(scene.model, scene.options) {}
+      : scene_(scene),
+        request_(request),
+        scales_(scales_of(scene.model)),
+        run_(scene.model, scene.options) {}
 
   /// Throws InputError; nothing was written then.
   void start();
   void step_until_done();
   void close();
   const Simulation& run() const { return run_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   void begin();
@@ -84,7 +106,9 @@ class Recording {
 
   const Scene& scene_;
   const RunRequest& request_;
+  ModelScales scales_;
   Simulation run_;
+  std::vector<std::string> warnings_ = {};  ///< of the start
   std::optional<ResultWriter> writer_ = {};
   RunStatus before_ = {};  ///< of a resumed run, how it stood
   Clock::time_point begun_ = Clock::now();
@@ -97,10 +121,11 @@ void Recording::start() {
 
 void Recording::begin() {
   const StartReport& report = run_.start();
-  if (request_.on_start) request_.on_start(report);
+  const Description description = describe_start(scene_, run_, rows_at_start(run_));
+  warnings_ = description.warnings;
+  if (request_.on_start) request_.on_start(report, warnings_);
   clear_directory(request_);
-  writer_.emplace(
-      ResultWriter::create(result_path(request_.directory), describe(scene_, warnings_of(report))));
+  writer_.emplace(ResultWriter::create(result_path(request_.directory), description));
   if (run_.frame_due()) writer_->add_frame(record_frame(run_));
 }
 
@@ -132,7 +157,7 @@ void Recording::save_checkpoint() {
 }
 
 void Recording::record_last_step(bool frame) {
-  writer_->add_step(record_step(run_));
+  writer_->add_step(record_step(run_, scales_));
   if (frame) writer_->add_frame(record_frame(run_));
 }
 
@@ -196,17 +221,24 @@ RunOutcome run_scene(const Scene& scene, const RunRequest& request) {
     Recording recording(scene, request);
     recording.start();
     outcome.start = recording.run().start_report();
+    outcome.warnings = recording.warnings();
     try {
       recording.step_until_done();
       recording.close();
     } catch (const InputError& error) {  // what was written before is kept
       outcome.broken =
           fmt::format("the run ended at t = {:.9g} s: {}", recording.run().state().t, error.what());
+      outcome.summary.verdict = {
+          Level::failure, {{.level = Level::failure, .what = "end", .text = outcome.broken + "."}}};
       return outcome;
     }
   }
+  {
+    const ResultReader recorded(result_path(request.directory));
+    outcome.summary = summarise(recorded);
+  }
+  write_verdict(result_path(request.directory), outcome.summary.verdict);
   const ResultReader result(result_path(request.directory));
-  outcome.summary = summarise(result);
   outcome.files.push_back(result_path(request.directory));
   if (fs::exists(checkpoint_path(request.directory)))
     outcome.files.push_back(checkpoint_path(request.directory));
@@ -218,11 +250,10 @@ FirstMoment first_moment(const Scene& scene) {
   Simulation run(scene.model, scene.options);
   FirstMoment out;
   out.start = run.start();
-  out.result.description = describe(scene, warnings_of(out.start));
+  const Interactions rows = rows_at_start(run);
+  out.result.description = describe_start(scene, run, rows);
   out.result.status = record_status(run);
   Frame frame = record_frame(run);
-  Interactions rows;
-  SystemAccess(run.system()).interactions(run.state(), {.h = scene.options.step}, rows);
   for (const RowOrigin& origin : rows.origins) {
     if (origin.kind != Origin::contact) continue;
     const Contact& c = rows.contacts[static_cast<std::size_t>(origin.index)];

@@ -31,7 +31,8 @@ struct RunRequest {
   std::vector<DerivedFiles> derived = {};
 
   // Each may be left empty.
-  std::function<void(const StartReport& start)> on_start = {};
+  std::function<void(const StartReport& start, const std::vector<std::string>& warnings)> on_start =
+      {};
   std::function<void(double time, long steps)> on_resume = {};
   std::function<void(const RunProgress& progress)> on_step = {};
   std::function<bool()> stop = {};  ///< asked before every step; true interrupts the run
@@ -40,6 +41,7 @@ struct RunRequest {
 struct RunOutcome {
   RunSummary summary = {};
   StartReport start = {};                         ///< not of a resumed run
+  std::vector<std::string> warnings = {};         ///< of the start (start_look.h); the same
   std::vector<std::filesystem::path> files = {};  ///< what there is now
   std::vector<std::string> unwritten = {};        ///< why a file that was not required is not there
   std::string broken = {};  ///< why recording ended before the run did: the disk is full

@@ -20,18 +20,28 @@ double largest(const std::vector<double>& values) {
   return most;
 }
 
-/// Potential energy has no zero of its own, so that it says nothing about what was exchanged.
-bool counts_as_exchanged(std::string_view energy) {
-  return energy != "potential" && energy != "recovery" && energy != "numerical" &&
-         energy != "unexplained";
-}
-
 std::string phases(const RunSummary& s) {
   std::vector<std::string> parts;
   const auto steps = static_cast<double>(s.counts.steps);
   for (const NamedNumber& phase : s.seconds)
     parts.push_back(fmt::format("{} {}", phase.name, short_seconds(phase.value / steps)));
   return fmt::format("{} ({})", short_seconds(s.total_seconds() / steps), fmt::join(parts, ", "));
+}
+
+SummaryLine::Tone tone_of(Level level) {
+  return level == Level::failure  ? SummaryLine::bad
+         : level == Level::remark ? SummaryLine::doubtful
+                                  : SummaryLine::good;
+}
+
+/// The verdict last, where the eye is when a run has ended, with its reasons.
+std::vector<SummaryLine> with_verdict(const Verdict& verdict, std::vector<SummaryLine> lines) {
+  lines.push_back({"verdict", short_verdict(verdict), tone_of(verdict.level)});
+  for (const Finding& f : verdict.findings) {
+    if (f.level != Level::good)
+      lines.push_back({fmt::format("  {}", to_string(f.level)), f.text, tone_of(f.level)});
+  }
+  return lines;
 }
 
 }  // namespace
@@ -56,7 +66,6 @@ RunSummary summarise(const ResultView& result) {
                .bodies = static_cast<int>(d.bodies.size()),
                .joints = static_cast<int>(d.joints.size())};
   const long steps = s.counts.steps;
-  double exchanged = 0, numerical = 0;
   for (std::size_t c = 0; c < step_columns().size(); ++c) {
     const std::string_view column = step_columns()[c].name;
     const std::string name(column.substr(column.find('/') + 1));
@@ -68,11 +77,9 @@ RunSummary summarise(const ResultView& result) {
     } else if (column.starts_with("energy/")) {
       const auto values = result.step_values(c, 0, steps);
       s.energy.push_back({name, values.empty() ? 0 : values.back()});
-      if (name == "numerical") numerical = largest(values);
-      if (counts_as_exchanged(name)) exchanged = std::max(exchanged, largest(values));
     }
   }
-  s.numerical_share = exchanged > 0 ? numerical / exchanged : 0;
+  s.verdict = judge(result);
   return s;
 }
 
@@ -90,26 +97,20 @@ std::vector<SummaryLine> summary_lines(const RunSummary& s) {
                        SummaryLine::Tone tone = SummaryLine::plain) {
     out.push_back({name, std::move(value), tone});
   };
-  say("status",
-      run.failure.empty() ? fmt::format("{} at t = {:.9g} s", run.status, run.time)
-                          : fmt::format("{} at {}", run.status, run.failure),
-      s.finished()             ? SummaryLine::good
-      : run.status == "failed" ? SummaryLine::bad
-                               : SummaryLine::doubtful);
+  say("status", run.failure.empty() ? fmt::format("{} at t = {:.9g} s", run.status, run.time)
+                                    : fmt::format("{} at {}", run.status, run.failure));
   const std::string rejected = run.rejected > 0 ? fmt::format(", {} rejected", run.rejected) : "";
   say("steps", fmt::format("{}{}, {}", s.counts.steps, rejected,
                            counted(s.counts.frames, "frame", "frames")));
-  if (s.counts.steps == 0) return out;
+  if (s.counts.steps == 0) return with_verdict(s.verdict, std::move(out));
   say("wall time", fmt::format("{}, {:.3g} times real time", short_seconds(run.wall_seconds),
                                run.time / run.wall_seconds));
   say("time a step", phases(s));
   say("worst residual",
       fmt::format("{} at t = {:.6g} s, {} friction", format_residual(run.worst_residual),
                   run.worst_residual_time, friction_word(s.settings)));
-  say("missed",
-      fmt::format("{} of {} steps missed the tolerance {:.0e}", run.missed, s.counts.steps,
-                  s.settings.solver.tolerance),
-      run.missed > 0 ? SummaryLine::bad : SummaryLine::good);
+  say("missed", fmt::format("{} of {} steps missed the tolerance {:.0e}", run.missed,
+                            s.counts.steps, s.settings.solver.tolerance));
   say("joint error", fmt::format("{} m, rad", format_residual(run.worst_joint_error)));
   say("contacts", fmt::format("at most {}, deepest penetration {} m", s.most_contacts,
                               format_residual(run.worst_penetration)));
@@ -121,7 +122,7 @@ std::vector<SummaryLine> summary_lines(const RunSummary& s) {
                       s.energy_of("supplied"), s.energy_of("friction"), s.energy_of("impact"),
                       s.energy_of("drive"), s.energy_of("damping"), s.energy_of("recovery"),
                       s.energy_of("numerical")));
-  return out;
+  return with_verdict(s.verdict, std::move(out));
 }
 
 }  // namespace urto

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "urto/result/result_view.h"
+#include "urto/result/verdict.h"
 
 namespace urto {
 
@@ -24,8 +25,7 @@ struct RunSummary {
   int most_contacts = 0;
   std::vector<NamedNumber> energy = {};   ///< [J] at the end: the columns energy/…
   std::vector<NamedNumber> seconds = {};  ///< of all steps together: the columns seconds/…
-  /// Energy that came from nowhere, beside what was exchanged: the largest of both over the run.
-  double numerical_share = 0;
+  Verdict verdict = {};
 
   bool finished() const { return run.status == "finished"; }
   double energy_of(std::string_view name) const;  ///< zero before the first step

@@ -1,8 +1,19 @@
 #include "urto/result/summary_json.h"
 
+#include <cmath>
+
 namespace urto {
 
 using nlohmann::json;
+
+namespace {
+
+/// JSON has no infinity: what is never a failure has no border.
+json number(double x) {
+  return std::isfinite(x) ? json(x) : json(nullptr);
+}
+
+}  // namespace
 
 json to_json(const RunSummary& s) {
   json energy{{"start", s.run.start_energy}}, seconds = json::object();
@@ -36,7 +47,24 @@ json to_json(const RunSummary& s) {
             {"joint_error", s.run.worst_joint_error},
             {"penetration", s.run.worst_penetration}}},
           {"energy", std::move(energy)},
-          {"phase_seconds", std::move(seconds)}};
+          {"phase_seconds", std::move(seconds)},
+          {"verdict", to_json(s.verdict)}};
+}
+
+json to_json(const Verdict& verdict) {
+  json findings = json::array();
+  for (const Finding& f : verdict.findings) {
+    findings.push_back({{"level", to_string(f.level)},
+                        {"what", f.what},
+                        {"text", f.text},
+                        {"found", number(f.found)},
+                        {"remarked", number(f.remarked)},
+                        {"tolerated", number(f.tolerated)},
+                        {"time", f.time}});
+  }
+  return {{"level", to_string(verdict.level)},
+          {"short", short_verdict(verdict)},
+          {"findings", std::move(findings)}};
 }
 
 json to_json(const StartReport& report) {
@@ -51,8 +79,7 @@ json to_json(const StartReport& report) {
           {"position_error", report.position_error},
           {"position_change", report.position_change},
           {"velocity_change", report.velocity_change},
-          {"redundant", std::move(redundant)},
-          {"warnings", report.warnings}};
+          {"redundant", std::move(redundant)}};
 }
 
 }  // namespace urto

@@ -9,6 +9,7 @@
 namespace urto {
 
 nlohmann::json to_json(const RunSummary& summary);
+nlohmann::json to_json(const Verdict& verdict);
 nlohmann::json to_json(const StartReport& report);
 
 }  // namespace urto

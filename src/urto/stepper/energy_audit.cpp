@@ -44,6 +44,10 @@ double stored_in(const Interactions& rows, bool equalities) {
 
 }  // namespace
 
+double stored_in_joints(const Interactions& rows) {
+  return stored_in(rows, true);
+}
+
 // ---- Steppers with impulses
 
 // Of the last step, by id: the rate that each row ended with, and where its gap was to be.

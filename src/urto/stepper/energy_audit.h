@@ -18,6 +18,9 @@
 
 namespace urto {
 
+/// Energy in the soft equalities of measured rows [J].
+double stored_in_joints(const Interactions& rows);
+
 class EnergyAuditor {
  public:
   explicit EnergyAuditor(const System& system) : system_(system) {}
@@ -50,6 +53,10 @@ class EnergyAuditor {
   };
   /// Where a smooth motion starts, if `recall` does not know it; `change` and h are not asked for.
   void start(const State& state, const Motion& at, StepReport& report);
+  /// At the start of the part that is to be added next: energy in soft rows [J], and what loads and
+  /// rows that move in time supply [W].
+  double stored() const { return now_.stored; }
+  double supplied_power() const { return now_.powers.supplied - now_.lambda.dot(now_.g_t); }
   /// False if the memory is that of something else.
   bool recall(const StepMemory& memory);
   void remember(StepMemory& memory) const;

@@ -35,6 +35,8 @@ class MotionCertifier {
 
   /// Starts a certificate for a step; several parts of a cut step may be measured into one.
   void start() { out_ = {}; }
+  /// The same, from what was known of the parts before: one that was given up leaves no trace.
+  void go_on(const Certificate& so_far) { out_ = so_far; }
   /// Looks at the end of a part of the step.
   void look_at(const MotionPoint& before, const MotionPoint& after, double tolerance);
 

@@ -292,6 +292,7 @@ bool ImplicitStepper::advance(MotionPoint& p, double h, Work& work) {
   }
   if (!trial_state_.q.allFinite()) return false;
   change_ = h * (s.c0 * p.a + s.c1 * a_);
+  to_rounding_ = left <= rounding(p, h);
   std::swap(p.state, trial_state_);
   p.a = a_;
   p.a_true = a_true_;

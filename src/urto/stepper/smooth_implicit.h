@@ -42,6 +42,7 @@ class ImplicitStepper final : public SmoothStepper {
   double lateness() const override {
     return scheme_.alpha_m == 0 && scheme_.alpha_f == 0 ? scheme_.c1 : 0.5;
   }
+  bool iterates() const override { return true; }
   void place(const MotionPoint& p, double h);
   double evaluate(double h);
   bool factorize(double h, KeptLu::Pivots pivots, Work& work);

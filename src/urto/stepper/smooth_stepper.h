@@ -41,6 +41,9 @@ class SmoothStepper : public Stepper {
   /// What the scheme claims of a step from `before` to `after`, measured by code of its own.
   virtual void certify(const MotionPoint& before, const MotionPoint& after, double h,
                        MotionCertifier& certifier) const = 0;
+  /// True for schemes whose step is a root that an iteration finds, if it is one: what it found is
+  /// doubted. What other schemes make of a step too long for them is their own result.
+  virtual bool iterates() const { return false; }
 
   /// θ of the energy audit: forces act within a step as (1 − θ)f + θf⁺.
   virtual double lateness() const { return 0.5; }
@@ -50,6 +53,9 @@ class SmoothStepper : public Stepper {
   bool accelerations(const State& state, Vector& a, Vector& lambda, bool stabilise = false);
   void measure_rows(const State& state) { measure_equalities(system_, state, false, rows_, rate_); }
 
+  /// Set by `advance`: the iteration ended where rounding of positions keeps it, however large
+  /// the forces are that this makes.
+  bool to_rounding_ = false;
   SystemAccess system_;
   StepperOptions options_;
   double tolerance_;  ///< of a step's certificate
@@ -66,13 +72,23 @@ class SmoothStepper : public Stepper {
                     std::string& trouble);
   void remember_point(StepMemory& memory, double h) const;
   bool cut_and_advance(double h, StepReport& report, Work& work, std::string& trouble);
+  bool try_part(double h, StepReport& report, Work& work, std::string& doubt);
+  void take_stock(double h);
+  bool is_motion(double h, std::string& doubt);
   bool one_sided_trouble(const State& state, std::string& trouble);
   void start_audit(StepReport& report);
   EnergyAuditor::Motion motion(double h) const {
     return {rows_, rate_, trial_.lambda, claimed_, h, lateness()};
   }
+  double supplied_power(const MotionPoint& p);
 
   MotionPoint point_, trial_;
+  struct Stock {       ///< [J] at the start of the step
+    double h = 0;      ///< [s]
+    double power = 0;  ///< [W] supplied
+    double kinetic = 0, potential = 0, begun = 0;
+  } stock_;
+  State probe_;  ///< scratch
   MotionCertifier certifier_;
   EnergyAuditor auditor_;
   Vector claimed_;  ///< v + change_
