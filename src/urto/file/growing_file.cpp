@@ -139,6 +139,12 @@ void GrowingFile::write_attribute(const std::string& key, std::string_view text)
   attach(file_, key, text);
 }
 
+void GrowingFile::remove(const std::string& path) {
+  const QuietHdf5 quiet;
+  if (H5Lexists(file_, path.c_str(), H5P_DEFAULT) <= 0) return;
+  if (H5Ldelete(file_, path.c_str(), H5P_DEFAULT) < 0) fail_write(path);
+}
+
 Hdf5Handle GrowingFile::create_column(const Column& c) const {
   const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   const Dims chunk =

@@ -172,6 +172,7 @@ ResultWriter ResultWriter::reopen(const std::filesystem::path& file, const Descr
                                   const ResultCounts& counts) {
   auto impl = std::make_unique<Impl>(GrowingFile::reopen(file));
   impl->counts = counts;
+  impl->file.remove("/verification");  // of the run as it was
   impl->make_columns(description);
   return ResultWriter(std::move(impl));
 }
@@ -239,6 +240,7 @@ void write_result(const std::filesystem::path& file, const Result& result) {
   }
   for (const StepRecord& step : result.steps) writer.add_step(step);
   writer.finish(result.status);
+  if (result.verification) write_verification(file, *result.verification);
 }
 
 }  // namespace urto

@@ -67,13 +67,18 @@ double next_checkpoint(double t, double interval) {
 class Recording {
  public:
   Recording(const Scene& scene, const RunRequest& request)
-      : scene_(scene), request_(request), run_(scene.model, scene.options) {}
+      : scene_(scene), request_(request), run_(scene.model, scene.options) {
+    // A resumed run's first part is not there to be sampled: it is done again.
+    if (scene.options.verify && !request.resume) sampler_.emplace(run_);
+  }
 
   /// Throws InputError; nothing was written then.
   void start();
   void step_until_done();
   void close();
   const Simulation& run() const { return run_; }
+  /// How far the finished run is from its limit; nothing if the caller stopped it before the end.
+  std::optional<Verification> verify();
 
  private:
   void begin();
@@ -81,11 +86,13 @@ class Recording {
   RunStatus status() const;
   void save_checkpoint();
   void record_last_step(bool frame);
+  bool go_on(const VerificationProgress& progress) const;
 
   const Scene& scene_;
   const RunRequest& request_;
   Simulation run_;
   std::optional<ResultWriter> writer_ = {};
+  std::optional<MotionSampler> sampler_ = {};
   RunStatus before_ = {};  ///< of a resumed run, how it stood
   Clock::time_point begun_ = Clock::now();
 };
@@ -102,6 +109,7 @@ void Recording::begin() {
   writer_.emplace(
       ResultWriter::create(result_path(request_.directory), describe(scene_, warnings_of(report))));
   if (run_.frame_due()) writer_->add_frame(record_frame(run_));
+  if (sampler_) sampler_->start();
 }
 
 void Recording::resume() {
@@ -132,6 +140,7 @@ void Recording::save_checkpoint() {
 }
 
 void Recording::record_last_step(bool frame) {
+  if (sampler_) sampler_->add(frame);
   writer_->add_step(record_step(run_));
   if (frame) writer_->add_frame(record_frame(run_));
 }
@@ -164,6 +173,24 @@ void Recording::close() {
   // A failed run's last good checkpoint stays; its last state would only fail again.
   if (run_.run_state() != RunState::failed) save_checkpoint();
   writer_->finish(ended);
+}
+
+bool Recording::go_on(const VerificationProgress& progress) const {
+  if (request_.on_verify) request_.on_verify(progress);
+  return !request_.stop || !request_.stop();
+}
+
+std::optional<Verification> Recording::verify() {
+  const std::function<bool(const VerificationProgress&)> ask =
+      [this](const VerificationProgress& progress) { return go_on(progress); };
+  const SampledMotion motion =
+      sampler_ ? sampler_->finish() : sample_run(scene_.model, scene_.options, [&](double t) {
+        return ask({1, t, run_.end_time()});
+      });
+  if (request_.stop && request_.stop()) return std::nullopt;
+  Verification out = verify_run(scene_.model, scene_.options, motion, ask);
+  if (request_.stop && request_.stop()) return std::nullopt;
+  return out;
 }
 
 void write_derived(const ResultView& result, const RunRequest& request, RunOutcome& outcome) {
@@ -199,6 +226,11 @@ RunOutcome run_scene(const Scene& scene, const RunRequest& request) {
     try {
       recording.step_until_done();
       recording.close();
+      if (scene.options.verify && recording.run().run_state() == RunState::finished) {
+        const std::optional<Verification> found = recording.verify();
+        if (found) write_verification(result_path(request.directory), *found);
+        outcome.verification_interrupted = !found;
+      }
     } catch (const InputError& error) {  // what was written before is kept
       outcome.broken =
           fmt::format("the run ended at t = {:.9g} s: {}", recording.run().state().t, error.what());

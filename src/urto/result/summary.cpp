@@ -9,6 +9,7 @@
 
 #include "urto/file/number_text.h"
 #include "urto/result/step_columns.h"
+#include "urto/result/verification_summary.h"
 
 namespace urto {
 namespace {
@@ -72,6 +73,7 @@ RunSummary summarise(const ResultView& result) {
     }
   }
   s.numerical_share = exchanged > 0 ? numerical / exchanged : 0;
+  s.verification = result.verification();
   return s;
 }
 
@@ -118,6 +120,9 @@ std::vector<SummaryLine> summary_lines(const RunSummary& s) {
                       "given by pushing overlaps apart {:.3g}, numerical {:+.3g} J",
                       s.energy_of("supplied"), s.energy_of("friction"), s.energy_of("impact"),
                       s.energy_of("damping"), s.energy_of("recovery"), s.energy_of("numerical")));
+  if (s.verification) {
+    for (SummaryLine& line : verification_lines(*s.verification)) out.push_back(std::move(line));
+  }
   return out;
 }
 

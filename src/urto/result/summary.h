@@ -26,6 +26,7 @@ struct RunSummary {
   std::vector<NamedNumber> seconds = {};  ///< of all steps together: the columns seconds/…
   /// Energy that came from nowhere, beside what was exchanged: the largest of both over the run.
   double numerical_share = 0;
+  std::optional<Verification> verification = {};
 
   bool finished() const { return run.status == "finished"; }
   double energy_of(std::string_view name) const;  ///< zero before the first step

@@ -1,0 +1,274 @@
+// Estimated errors of runs beside their true ones, on motions with closed forms or with converged
+// references: within a factor of 2 where the motion is smooth, of 5 over impacts.
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "analysis/verified_runs.h"
+#include "oracles/pendulum.h"
+#include "urto/error.h"
+
+namespace urto {
+namespace {
+
+using namespace urto::testing;
+
+constexpr double g = 9.81;
+
+SimulationOptions settings(double duration, double step, const char* stepper = "dvi") {
+  SimulationOptions o;
+  o.duration = duration;
+  o.step = step;
+  o.stepper.name = stepper;
+  return o;
+}
+
+Model one_ball(const Vec3& position, const Vec3& velocity, const Material& material = {}) {
+  Model m = empty_model();
+  m.bodies[add_ball(m, "ball", position, 0.1, 2)].velocity = velocity;
+  m.materials[0] = material;
+  return m;
+}
+
+// ---- Smooth motions: a factor of 2
+
+TEST(Verification, OfFreeFallIsHalfGTimesTheStepTimesTheTime) {
+  Model m = one_ball({0, 0, 0}, {0.3, 0, 1});
+  finalize(m);
+  const VerifiedRun run = verified(m, settings(1, 0.01));
+  EXPECT_EQ(run.found.state, VerificationState::converges);
+  const QuantityError& error = error_of(run, "position");
+  EXPECT_NEAR(error.worst, 0.5 * g * 0.01 * 1, 1e-9);
+  EXPECT_NEAR(error.worst_time, 1, 1e-12);
+  EXPECT_EQ(error.worst_name, "ball");
+  EXPECT_NEAR(error.order, 1, 1e-6);
+  expect_within(1.001, error, position_error(run.motion, 1, [](double t) {
+                  return Vec3(0.3 * t, 0, t - 0.5 * g * t * t);
+                }));
+}
+
+struct Named {
+  const char* stepper;
+  double order;
+};
+
+TEST(Verification, OfAPendulumGoesByTheStepperItIsRunWith) {
+  // A point mass on a massless rod of 1 m, released at 1 rad: a physical pendulum of the length
+  // L + I / (m L).
+  const double I = 0.01, L = 1, m0 = 2;
+  for (const Named& by : {Named{"dvi", 1}, Named{"generalised-alpha", 2}, Named{"hht", 2}}) {
+    Model m = empty_model();
+    const double start = 1;
+    Body bob{.name = "bob", .mass = m0, .inertia = I * Mat3::Identity()};
+    bob.start.position = {L * std::sin(start), 0, -L * std::cos(start)};
+    add_body(m, bob);
+    join(m, "hinge", JointKind::revolute, 0, 1, Vec3::Zero(), Vec3::UnitY());
+    finalize(m);
+    const VerifiedRun run = verified(m, settings(3, 0.01, by.stepper));
+    const auto angle = [&](double t) {
+      return oracle::pendulum_angle(t, start, g, L + I / (m0 * L));
+    };
+    const TrueError truth = position_error(run.motion, 1, [&](double t) {
+      return Vec3(L * std::sin(angle(t)), 0, -L * std::cos(angle(t)));
+    });
+    expect_within(2, error_of(run, "position"), truth, by.stepper);
+    EXPECT_NEAR(error_of(run, "position").order, by.order, 0.3) << by.stepper;
+    expect_within(2, error_of(run, "coordinate"),
+                  true_error(run.motion,
+                             [&](std::size_t s) {
+                               return std::abs(std::abs(run.motion.coordinate[s]) -
+                                               std::abs(angle(run.motion.time[s]) - start));
+                             }),
+                  by.stepper);
+  }
+}
+
+TEST(Verification, OfASpinningTopWithoutGravityFindsTheErrorOfItsRotation) {
+  // Steady precession: R(t) = exp(t L / I₁) R₀ exp(t Ω₃ (1 − I₃/I₁) e₃), L the angular momentum.
+  const double I1 = 0.02, I3 = 0.01;
+  for (const char* stepper : {"generalised-alpha", "hht", "newmark"}) {
+    Model m = empty_model(Vec3::Zero());
+    const int top = add_rigid(m, "top", Vec3::Zero(), 1, Vec3(I1, I1, I3).asDiagonal());
+    const Vec3 omega(2, 0.5, 20);
+    m.bodies[top].angular_velocity = omega;
+    finalize(m);
+    const VerifiedRun run = verified(m, settings(1, 0.002, stepper));
+    const Vec3 L(I1 * omega[0], I1 * omega[1], I3 * omega[2]);
+    const TrueError truth = rotation_error(run.motion, top, [&](double t) {
+      return quaternion_product(quaternion_exp(t / I1 * L),
+                                quaternion_exp({0, 0, t * omega[2] * (1 - I3 / I1)}));
+    });
+    expect_within(2, error_of(run, "rotation"), truth, stepper);
+  }
+}
+
+/// A mass of 2 kg on a spring along z, its rest position the origin: x = A cos ωt.
+Model oscillator(double omega, double amplitude, double damping = 0) {
+  Model m = empty_model(Vec3::Zero());
+  const int mass = add_rigid(m, "mass", {0, 0, amplitude}, 2, 0.1 * Mat3::Identity());
+  MeasureSpring spring{.marker_a = add_marker(m, "a", 0, {}),
+                       .marker_b = add_marker(m, "b", mass, {})};
+  spring.measure = {MeasureKind::along, 2, 0};
+  spring.stiffness.slope = 2 * omega * omega;
+  spring.damping.slope = damping;
+  m.forces.emplace_back(spring);
+  finalize(m);
+  return m;
+}
+
+TEST(Verification, OfAnOscillatorFindsWhatItsPhaseAndItsDampingHaveLost) {
+  for (const char* stepper : {"dvi", "generalised-alpha"}) {
+    const double omega = 6, A = 0.2;
+    const Model m = oscillator(omega, A);
+    const VerifiedRun run = verified(m, settings(4, 0.005, stepper));
+    expect_within(2, error_of(run, "position"),
+                  position_error(run.motion, 1,
+                                 [&](double t) { return Vec3(0, 0, A * std::cos(omega * t)); }),
+                  stepper);
+    const TrueError energy =
+        energy_error(run.motion, [&](double) { return omega * omega * A * A; });
+    const QuantityError& estimate = error_of(run, "energy");
+    // Of kinetic and potential energy, which swing, more than of both together.
+    EXPECT_GT(estimate.worst, 0.5 * energy.worst) << stepper;
+  }
+}
+
+TEST(Verification, OfARollingBallFindsWhereItStartsToRoll) {
+  // A ball thrown with v along a floor slides until t = 2v / (7 μg), then rolls with 5v/7.
+  const double mu = 0.3, v = 2;
+  Model m = one_ball({0, 0, 0.1}, {v, 0, 0}, {.friction = mu});
+  add_floor(m);
+  finalize(m);
+  const VerifiedRun run = verified(m, settings(1, 0.005));
+  const double rolls = 2 * v / (7 * mu * g);
+  expect_within(2, error_of(run, "position"), position_error(run.motion, 1, [&](double t) {
+                  const double slid = std::min(t, rolls);
+                  return Vec3(v * slid - 0.5 * mu * g * slid * slid + 5. / 7 * v * (t - slid), 0,
+                              0.1);
+                }));
+}
+
+TEST(Verification, OfASlidingBlockThatStopsFindsTheErrorOfItsWay) {
+  const double mu = 0.2, v = 1.5;
+  Model m = empty_model();
+  m.bodies[add_cube(m, "block", {0, 0, 0.1}, 0.2, 3)].velocity = {v, 0, 0};
+  m.materials[0].friction = mu;
+  add_floor(m);
+  finalize(m);
+  const VerifiedRun run = verified(m, settings(1.5, 0.004));
+  const double stops = v / (mu * g);
+  expect_within(2, error_of(run, "position"), position_error(run.motion, 1, [&](double t) {
+                  const double slid = std::min(t, stops);
+                  return Vec3(v * slid - 0.5 * mu * g * slid * slid, 0, 0.1);
+                }));
+  expect_within(5, error_of(run, "contact_impulse"), true_error(run.motion, [&](std::size_t s) {
+                  const double t = run.motion.time[s];
+                  const Vec3 J(-3 * mu * g * std::min(t, stops), 0, 3 * g * t);
+                  return (Vec3(run.motion.contact_impulse.data() + 3 * (2 * s + 1)) - J).norm();
+                }));
+}
+
+/// A crank of 0.2 m and a rod of 0.6 m that fall from 1 rad above the guide of a slider.
+Model slider_crank() {
+  Model m = empty_model();
+  const double r = 0.2, l = 0.6, up = 1;
+  const Vec3 pin(r * std::cos(up), 0, r * std::sin(up));
+  const double lean = std::asin(pin[2] / l);
+  const Vec3 end(pin[0] + l * std::cos(lean), 0, 0);
+  const auto rod = [&](const char* name, const Vec3& a, const Vec3& b, double mass) {
+    const double I = mass * (b - a).squaredNorm() / 12;
+    return add_rigid(m, name, 0.5 * (a + b), mass, I * Mat3::Identity());
+  };
+  const int crank = rod("crank", Vec3::Zero(), pin, 1);
+  const int link = rod("rod", pin, end, 1.5);
+  const int slider = add_rigid(m, "slider", end, 1, 0.01 * Mat3::Identity());
+  join(m, "main", JointKind::revolute, 0, crank, Vec3::Zero(), Vec3::UnitY());
+  join(m, "pin", JointKind::spherical, crank, link, pin);
+  join(m, "wrist", JointKind::revolute, link, slider, end, Vec3::UnitY());
+  join(m, "guide", JointKind::prismatic, 0, slider, end, Vec3::UnitX());
+  finalize(m);
+  return m;
+}
+
+TEST(Verification, OfASliderCrankAgreesWithARunOfSteps64TimesAsShort) {
+  const Model m = slider_crank();
+  for (const char* stepper : {"dvi", "generalised-alpha"}) {
+    const SimulationOptions o = settings(1.5, 0.004, stepper);
+    const VerifiedRun run = verified(m, o);
+    expect_within(2, error_of(run, "position"), error_against_fine(m, o, run.motion, 64), stepper);
+  }
+}
+
+TEST(Verification, OfADoublePendulumAgreesWithARunOfSteps64TimesAsShort) {
+  const Model m = rod_chain(2);
+  for (const char* stepper : {"dvi", "generalised-alpha"}) {
+    const SimulationOptions o = settings(1.5, 0.002, stepper);
+    const VerifiedRun run = verified(m, o);
+    expect_within(2, error_of(run, "position"), error_against_fine(m, o, run.motion, 64), stepper);
+  }
+}
+
+// ---- Impacts: a factor of 5
+
+/// Height and velocity of a ball dropped from rest on a floor that gives back e of its speed.
+double bounced_height(double t, double height, double e) {
+  double up = std::sqrt(2 * g * height);
+  double start = -up / g;  // as if thrown up before
+  for (; up > 1e-9; up *= e) {
+    const double s = t - start, flight = 2 * up / g;
+    if (s < flight) return up * s - 0.5 * g * s * s;
+    start += flight;
+  }
+  return 0;  // after infinitely many bounces
+}
+
+TEST(Verification, OfABouncingBallIsWithinAFactorOfFive) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int trial = 0; trial < 12; ++trial) {
+    const double e = 0.5 + 0.5 * unit(random), height = 0.3 + unit(random);
+    Model m = one_ball({0, 0, 0.1 + height}, Vec3::Zero(), {.friction = 0, .restitution = e});
+    add_floor(m);
+    finalize(m);
+    const VerifiedRun run = verified(m, settings(2, 0.002 * (1 + unit(random))));
+    expect_within(
+        5, error_of(run, "position"),
+        position_error(run.motion, 1,
+                       [&](double t) { return Vec3(0, 0, 0.1 + bounced_height(t, height, e)); }),
+        ::testing::PrintToString(std::pair(e, height)));
+  }
+}
+
+// ---- Nothing to find
+
+TEST(Verification, OfAStackAtRestGivesNoFalseAlarm) {
+  Model m = empty_model();
+  for (int k = 0; k < 4; ++k)
+    add_cube(m, "cube-" + std::to_string(k), {0, 0, 0.1 + 0.2 * k}, 0.2, 1);
+  add_floor(m);
+  finalize(m);
+  const VerifiedRun run = verified(m, settings(0.5, 0.002));
+  EXPECT_EQ(run.found.state, VerificationState::exact);
+  EXPECT_LT(error_of(run, "position").worst, 1e-8);
+  EXPECT_LT(error_of(run, "energy").worst, 1e-8);
+}
+
+// ---- Chaos
+
+TEST(Verification, OfAPileOfBallsSaysThatTheRunsPart) {
+  Model m = empty_model();
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  for (int k = 0; k < 30; ++k)
+    add_ball(m, "ball-" + std::to_string(k),
+             {0.05 * unit(random), 0.05 * unit(random), 0.2 + 0.12 * k}, 0.05, 0.5);
+  add_floor(m);
+  finalize(m);
+  const VerifiedRun run = verified(m, settings(2, 0.004));
+  EXPECT_EQ(run.found.state, VerificationState::parts);
+  EXPECT_GT(run.found.until, 0.1);
+  EXPECT_LT(run.found.until, 1.5);
+}
+
+}  // namespace
+}  // namespace urto
