@@ -30,14 +30,20 @@ void append(std::vector<double>& to, const Numbers& x) {
   to.insert(to.end(), x.data(), x.data() + x.size());
 }
 
-/// Keeps every other row.
-void halve_rows(std::vector<double>& rows, std::size_t samples) {
-  if (samples == 0) return;
-  const std::size_t width = rows.size() / samples;
-  for (std::size_t k = 1; 2 * k < samples; ++k)
-    std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(2 * k * width), width,
-                rows.begin() + static_cast<std::ptrdiff_t>(k * width));
-  rows.resize((samples + 1) / 2 * width);
+/// Keeps the samples of rising numbers `kept`.
+void keep(SampledMotion& motion, const std::vector<std::size_t>& kept) {
+  const std::size_t samples = motion.samples();
+  for (std::vector<double>* rows :
+       {&motion.steps, &motion.position, &motion.rotation, &motion.coordinate, &motion.energy,
+        &motion.contact_impulse, &motion.time}) {
+    const std::size_t width = rows->size() / samples;
+    for (std::size_t k = 0; k < kept.size(); ++k) {
+      if (kept[k] == k) continue;
+      std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(kept[k] * width), width,
+                  rows->begin() + static_cast<std::ptrdiff_t>(k * width));
+    }
+    rows->resize(kept.size() * width);
+  }
 }
 
 /// The diagonal of a box around the dynamic bodies at all samples and their joints, or the width of
@@ -80,6 +86,9 @@ MotionSampler::MotionSampler(const Simulation& run) : run_(run) {
   impulse_.assign(3 * model.bodies.size(), 0.0);
   path_.assign(model.bodies.size(), 0.0);
   turn_.assign(model.bodies.size(), 0.0);
+  out_.jump.assign(model.bodies.size(), {});
+  out_.turn_jump.assign(model.bodies.size(), {});
+  before_.resize(model.bodies.size());
 }
 
 MotionSampler::MotionSampler(const Simulation& run, std::span<const double> times)
@@ -91,6 +100,8 @@ void MotionSampler::start() {
   const EnergyAudit& energy = run_.energy();
   sums_.most_kinetic = energy.kinetic;
   sums_.least_potential = sums_.most_potential = energy.potential;
+  for (const int body : run_.model().slot_body)
+    before_[static_cast<std::size_t>(body)] = velocity(run_.model(), run_.state(), body);
   sample();
 }
 
@@ -98,6 +109,7 @@ void MotionSampler::sample() {
   const Model& model = run_.model();
   const State& state = run_.state();
   out_.time.push_back(state.t);
+  out_.steps.push_back(static_cast<double>(run_.checkpoint().steps));
   for (int k = 0; k < out_.bodies; ++k) {
     append(out_.position, place(model, state, k).x);
     append(out_.rotation, rotation(model, state, k));
@@ -113,10 +125,9 @@ void MotionSampler::sample() {
 }
 
 void MotionSampler::halve() {
-  const std::size_t samples = out_.samples();
-  for (std::vector<double>* rows : {&out_.position, &out_.rotation, &out_.coordinate, &out_.energy,
-                                    &out_.contact_impulse, &out_.time})
-    halve_rows(*rows, samples);
+  std::vector<std::size_t> kept;
+  for (std::size_t k = 0; k < out_.samples(); k += 2) kept.push_back(k);
+  keep(out_, kept);
   stride_ *= 2;
 }
 
@@ -155,11 +166,21 @@ Vec3 MotionSampler::centre_of_mass() const {
   return mass > 0 ? Vec3(sum / mass) : sum;
 }
 
+void MotionSampler::add_jumps(int body, const BodyVelocity& v) {
+  const auto k = static_cast<std::size_t>(body);
+  const double t = run_.state().t;
+  const double jump = (v.v - before_[k].v).norm(), turn = (v.omega - before_[k].omega).norm();
+  if (jump > out_.jump[k].size) out_.jump[k] = {jump, t};
+  if (turn > out_.turn_jump[k].size) out_.turn_jump[k] = {turn, t};
+  before_[k] = v;
+}
+
 void MotionSampler::add_sums() {
   const Model& model = run_.model();
   const double h = run_.report().h;
   for (const int body : model.slot_body) {
     const BodyVelocity v = velocity(model, run_.state(), body);
+    add_jumps(body, v);
     path_[static_cast<std::size_t>(body)] += h * v.v.norm();
     turn_[static_cast<std::size_t>(body)] += h * v.omega.norm();
   }
@@ -243,7 +264,18 @@ SampledMotion sample_run(const Model& model, const SimulationOptions& options,
   return out;
 }
 
-SimulationOptions with_shorter_steps(const SimulationOptions& options, int parts) {
+SampledMotion thinned(const SampledMotion& motion, double steps) {
+  SampledMotion out = motion;
+  std::vector<std::size_t> kept;
+  for (std::size_t s = 0; s < motion.samples(); ++s) {
+    const bool far = kept.empty() || motion.steps[s] - motion.steps[kept.back()] >= steps;
+    if (far || s + 1 == motion.samples()) kept.push_back(s);
+  }
+  keep(out, kept);
+  return out;
+}
+
+SimulationOptions with_shorter_steps(const SimulationOptions& options, double parts) {
   SimulationOptions out = options;
   out.step /= parts;
   out.min_step /= parts;

@@ -18,6 +18,13 @@ struct MotionStatistic {
   double value = 0;
 };
 
+/// The largest change of a body's velocity within one step: by an impact, if shorter steps do not
+/// make it smaller.
+struct VelocityJump {
+  double size = 0;  ///< [m/s], [rad/s]
+  double time = 0;  ///< [s] at the end of the step
+};
+
 struct SampledMotion {
   double step = 0;         ///< [s] the run's own, or the first one when adaptive
   int bodies = 0;          ///< all of the model, the world too
@@ -29,8 +36,11 @@ struct SampledMotion {
   double momentum = 0;     ///< [N·s] that goes with it
   double mean_speed = 0, mean_turn = 0;  ///< over time, of the fastest body [m/s], [rad/s]
 
+  std::vector<VelocityJump> jump = {}, turn_jump = {};  ///< of the bodies
+
   // Row by row, one row a sample.
   std::vector<double> time = {};
+  std::vector<double> steps = {};            ///< how many had been taken
   std::vector<double> position = {};         ///< bodies × 3
   std::vector<double> rotation = {};         ///< bodies × 4
   std::vector<double> coordinate = {};       ///< coordinates
@@ -70,6 +80,7 @@ class MotionSampler {
   void sample();
   void add_impulses();
   void add_sums();
+  void add_jumps(int body, const BodyVelocity& v);
   void halve();
   Vec3 centre_of_mass() const;
 
@@ -79,6 +90,7 @@ class MotionSampler {
   std::size_t stride_ = 1, offered_ = 0;
   std::vector<double> impulse_ = {};           ///< of the bodies so far
   std::vector<double> path_ = {}, turn_ = {};  ///< of the bodies so far [m], [rad]
+  std::vector<BodyVelocity> before_ = {};      ///< of the bodies, a step ago
   Sums sums_ = {};
 };
 
@@ -95,8 +107,11 @@ SampledMotion sample_run(const Model& model, const SimulationOptions& options,
 SampledMotion sample_run(const Model& model, const SimulationOptions& options,
                          const std::function<bool(double time)>& go_on);
 
+/// Without samples that are fewer than so many steps apart, but for the last.
+SampledMotion thinned(const SampledMotion& motion, double steps);
+
 /// The same settings with every step 1/parts as long. Steps of adaptive runs follow the tolerance
 /// of their local error, which is of the step's power `order` + 1.
-SimulationOptions with_shorter_steps(const SimulationOptions& options, int parts);
+SimulationOptions with_shorter_steps(const SimulationOptions& options, double parts);
 
 }  // namespace urto

@@ -19,6 +19,8 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double rounding = 1e-9;
 /// Differences are said not to shrink when the second is more than this part of the first: order ½.
 constexpr double not_shrinking = 0.7071;
+/// Steps between samples of runs with impacts.
+constexpr double least_steps = 8;
 
 enum class Quantity : std::uint8_t { position, rotation, coordinate, energy, contact_impulse };
 
@@ -148,6 +150,34 @@ std::vector<double> spread_out(const std::vector<double>& band, std::size_t widt
   return out;
 }
 
+/// p of a motion whose runs are `first` apart at steps h and h/r, `second` at h/r and h/R:
+/// (1 − r⁻ᵖ) / (r⁻ᵖ − R⁻ᵖ), which rises with p, is first/second.
+double observed_order(double first, double second, double r, double R) {
+  double low = -8, high = 16;
+  for (int k = 0; k < 60; ++k) {
+    const double p = 0.5 * (low + high);
+    const double a = std::pow(r, -p), b = std::pow(R, -p);
+    // Multiplied out: 0/0 at p = 0.
+    const bool less = p > 0   ? (1 - a) * second < first * (a - b)
+                      : p < 0 ? (a - 1) * second < first * (b - a)
+                              : std::log(r) * second < first * std::log(R / r);
+    (less ? low : high) = p;
+  }
+  return 0.5 * (low + high);
+}
+
+/// Whether a change of velocity within a step is by an impact, which shorter steps leave as large
+/// as it is.
+bool is_impact(const VelocityJump& run, const VelocityJump& finer, double ratio) {
+  return run.size > 0 && finer.size * std::sqrt(ratio) > run.size;
+}
+
+/// How many times as many steps another run took: at least a few more, or nothing can be said.
+double step_ratio(const SampledMotion& run, const SampledMotion& finer) {
+  const bool none = run.steps.empty() || run.steps.back() == 0;
+  return none ? 2 : std::max(finer.steps.back() / run.steps.back(), 1.1);
+}
+
 /// The order that the extrapolation goes by.
 double usable_order(double observed, int expected) {
   const bool in_range = observed >= 0.5 && observed <= expected + 1;
@@ -164,12 +194,30 @@ class Comparison {
   bool shrinks(const Kind& kind, double typical, std::size_t& parted) const;
   QuantityError error_of(const Kind& kind) const;
   void measure(const Kind& kind, double factor, QuantityError& out) const;
+  /// What the moment of an impact leaves unknown where the runs agree on it by chance.
+  double least_error(const Kind& kind, std::size_t item, std::size_t sample) const;
 
   const RefinedMotions& m_;
   std::vector<double> weights_;
   std::size_t end_ = 0;  ///< samples of which errors are given
   int expected_ = 1;
+  bool impacts_ = false;
 };
+
+/// Whether bodies met in a run, or ran against a limit, at some speed.
+bool have_impacts(const SampledMotion& run, const SampledMotion& finer) {
+  if (!run.nonsmooth) return false;
+  const double ratio = step_ratio(run, finer);
+  // Of what solvers leave over none is an impact.
+  const double least = rounding * run.length / run.step;
+  for (std::size_t k = 0; k < run.jump.size(); ++k) {
+    if (run.jump[k].size > least && is_impact(run.jump[k], finer.jump[k], ratio)) return true;
+    const double turn = run.turn_jump[k].size;
+    if (turn * run.step > rounding && is_impact(run.turn_jump[k], finer.turn_jump[k], ratio))
+      return true;
+  }
+  return false;
+}
 
 void check_times(const SampledMotion& run, const SampledMotion& other, std::string_view name) {
   if (other.time == run.time) return;
@@ -184,6 +232,7 @@ Comparison::Comparison(const RefinedMotions& motions)
   if (m_.quarter != nullptr) check_times(m_.run, *m_.quarter, "a quarter");
   // Impacts and stick to slip are taken at the end of a step, whatever the order between them.
   expected_ = m_.run.nonsmooth ? 1 : m_.order;
+  impacts_ = have_impacts(m_.run, finest());
 }
 
 /// Whether smaller steps bring the runs together, to the end. Differences that are small beside the
@@ -217,11 +266,17 @@ void Comparison::measure(const Kind& kind, double factor, QuantityError& out) co
   out.band.assign(samples * items * width, 0.0);
   for (std::size_t s = 0; s < samples; ++s) {
     for (std::size_t i = 0; i < items; ++i) {
-      const Vec3 apart = factor * difference(kind, m_.run, finest(), s * items + i);
-      for (std::size_t c = 0; c < width; ++c)
-        out.band[(s * items + i) * width + c] = std::abs(apart[static_cast<Eigen::Index>(c)]);
+      // An error is no less than the distance to the run at half the step.
+      const Vec3 apart = (factor * difference(kind, m_.run, finest(), s * items + i))
+                             .cwiseAbs()
+                             .cwiseMax(difference(kind, m_.run, m_.half, s * items + i).cwiseAbs());
+      const double least = std::isfinite(out.order) ? 0 : least_error(kind, i, s);
+      for (std::size_t c = 0; c < width; ++c) {
+        out.band[(s * items + i) * width + c] =
+            std::max(apart[static_cast<Eigen::Index>(c)], least);
+      }
       if (s >= end_) continue;
-      const double error = apart.norm();
+      const double error = std::max(apart.norm(), least);
       means[i] += weights_[s] * error;
       if (s + 1 == end_) out.last = std::max(out.last, error);
       if (error <= out.worst) continue;
@@ -236,6 +291,17 @@ void Comparison::measure(const Kind& kind, double factor, QuantityError& out) co
   out.band = spread_out(out.band, items * width, samples / 100);
 }
 
+double Comparison::least_error(const Kind& kind, std::size_t item, std::size_t sample) const {
+  const bool turns = kind.quantity == Quantity::rotation;
+  if (!impacts_ || (!turns && kind.quantity != Quantity::position)) return 0;
+  const std::vector<VelocityJump>& jumps = turns ? m_.run.turn_jump : m_.run.jump;
+  const std::vector<VelocityJump>& finer = turns ? finest().turn_jump : finest().jump;
+  const double ratio = step_ratio(m_.run, finest());
+  if (m_.run.time[sample] < jumps[item].time || !is_impact(jumps[item], finer[item], ratio))
+    return 0;
+  return 0.5 * m_.run.step / ratio * jumps[item].size;
+}
+
 QuantityError Comparison::error_of(const Kind& kind) const {
   QuantityError out{.name = std::string(kind.name),
                     .unit = std::string(kind.unit),
@@ -244,12 +310,14 @@ QuantityError Comparison::error_of(const Kind& kind) const {
                     .order = unknown};
   out.scale = variation(kind, m_.run, out.items);
   const double a = mean(distances(kind, m_.run, m_.half), weights_, 0, end_);
-  double factor = 1 / (1 - std::exp2(-expected_));
+  const double ratio = step_ratio(m_.run, finest());
+  double factor = 1 / (1 - std::pow(ratio, -expected_));
   if (m_.quarter != nullptr) {
     const double b = mean(distances(kind, m_.half, *m_.quarter), weights_, 0, end_);
     const double floor = rounding * natural_size(kind, m_.run, out.scale);
-    if (std::max(a, b) > floor) out.order = std::log2(a / b);
-    factor = 1 / (1 - std::exp2(-2 * usable_order(out.order, expected_)));
+    if (std::max(a, b) > floor)
+      out.order = observed_order(a, b, step_ratio(m_.run, m_.half), ratio);
+    factor = 1 / (1 - std::pow(ratio, -usable_order(out.order, expected_)));
   }
   measure(kind, factor, out);
   return out;
@@ -322,6 +390,8 @@ const QuantityError* Verification::find(std::string_view name) const {
 }
 
 bool agree_to_rounding(const SampledMotion& run, const SampledMotion& half) {
+  // On the moment of an impact two runs may agree by chance.
+  if (have_impacts(run, half)) return false;
   const std::vector<double> weights = weights_of(run.time);
   return std::ranges::all_of(kinds, [&](const Kind& kind) {
     const double size = natural_size(kind, run, variation(kind, run, items_of(kind, run)));
@@ -339,13 +409,18 @@ Verification verify_run(const Model& model, const SimulationOptions& options,
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begun = Clock::now();
   Verification out;
+  const bool shifted = run.nonsmooth && !options.adaptive;
+  const SampledMotion sparse = shifted ? thinned(run, least_steps) : SampledMotion{};
+  const SampledMotion& base = shifted ? sparse : run;
+  const double between = shifted && base.samples() > 1 ? base.steps[1] - base.steps[0] : 0;
   SampledMotion half, quarter;
-  const RefinedMotions both{run, half, nullptr, find_stepper(options.stepper.name).order};
+  const RefinedMotions both{base, half, nullptr, find_stepper(options.stepper.name).order};
   const auto run_at = [&](int parts, SampledMotion& motion) {
     const std::function<bool(double)> ask = [&](double t) {
       return !go_on || go_on({parts, t, options.duration});
     };
-    motion = sample_run(model, with_shorter_steps(options, parts), {run.time, ask});
+    const double shorter = between > 1 ? parts - 1 / between : parts;
+    motion = sample_run(model, with_shorter_steps(options, shorter), {base.time, ask});
     if (!motion.failure.empty())
       out.reason = fmt::format(
           "the run at {} of the step {}", parts == 2 ? "a half" : "a quarter",
@@ -353,11 +428,11 @@ Verification verify_run(const Model& model, const SimulationOptions& options,
     return motion.failure.empty();
   };
   if (!run_at(2, half)) return out;
-  if (agree_to_rounding(run, half)) {
+  if (agree_to_rounding(base, half)) {
     out = verify_motions(both);
   } else {
     if (!run_at(4, quarter)) return out;
-    out = verify_motions({run, half, &quarter, both.order});
+    out = verify_motions({base, half, &quarter, both.order});
   }
   for (QuantityError& error : out.errors)
     error.worst_name = name_of(model, error.name, error.worst_item);

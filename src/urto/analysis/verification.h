@@ -7,6 +7,12 @@
 //     x(h) − x* = (x(h) − x(h/4)) / (1 − 4⁻ᵖ),        p = log₂ |x(h) − x(h/2)| / |x(h/2) − x(h/4)|,
 //
 // and the observed order p matters little: the factor is 4/3 at first order, 16/15 at second.
+//
+// A run takes an impact at the end of a step, up to h before or after its moment. Were the steps of
+// the three runs nested, one impact in four would be at the same moment in all of them, and its
+// error invisible. Where contacts or limits act, k steps between two samples therefore become
+// 2k − 1 and 4k − 1 instead of 2k and 4k: the three have no moment in common but the samples'.
+//
 // Differences are taken as means over time before p is, so that impacts, which each run takes at
 // the step it happens to have there, do not decide it; where it is out of range all the same, the
 // order that the method has there takes its place.
@@ -71,7 +77,8 @@ struct Verification {
   const QuantityError* find(std::string_view name) const;
 };
 
-/// Whether two runs agree so well that a third would show rounding only.
+/// Whether two runs agree so well that a third would show rounding only. Never said of runs with
+/// impacts, on whose moments two may agree by chance.
 bool agree_to_rounding(const SampledMotion& run, const SampledMotion& half);
 
 /// `quarter` may be missing where the other two agree to rounding. `order` is the stepper's on

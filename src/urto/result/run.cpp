@@ -86,7 +86,7 @@ class Recording {
   RunStatus status() const;
   void save_checkpoint();
   void record_last_step(bool frame);
-  bool go_on(const VerificationProgress& progress) const;
+  bool go_on(const VerificationProgress& progress);
 
   const Scene& scene_;
   const RunRequest& request_;
@@ -94,6 +94,7 @@ class Recording {
   std::optional<ResultWriter> writer_ = {};
   std::optional<MotionSampler> sampler_ = {};
   RunStatus before_ = {};  ///< of a resumed run, how it stood
+  bool stopped_ = false;   ///< the caller ended the verification
   Clock::time_point begun_ = Clock::now();
 };
 
@@ -175,21 +176,21 @@ void Recording::close() {
   writer_->finish(ended);
 }
 
-bool Recording::go_on(const VerificationProgress& progress) const {
+bool Recording::go_on(const VerificationProgress& progress) {
   if (request_.on_verify) request_.on_verify(progress);
-  return !request_.stop || !request_.stop();
+  stopped_ = stopped_ || (request_.stop && request_.stop());
+  return !stopped_;
 }
 
 std::optional<Verification> Recording::verify() {
-  const std::function<bool(const VerificationProgress&)> ask =
-      [this](const VerificationProgress& progress) { return go_on(progress); };
+  const auto ask = [this](const VerificationProgress& progress) { return go_on(progress); };
   const SampledMotion motion =
       sampler_ ? sampler_->finish() : sample_run(scene_.model, scene_.options, [&](double t) {
         return ask({1, t, run_.end_time()});
       });
-  if (request_.stop && request_.stop()) return std::nullopt;
+  if (stopped_) return std::nullopt;
   Verification out = verify_run(scene_.model, scene_.options, motion, ask);
-  if (request_.stop && request_.stop()) return std::nullopt;
+  if (stopped_) return std::nullopt;
   return out;
 }
 

@@ -27,8 +27,11 @@ std::string order_text(const Verification& v) {
   const QuantityError* position = v.find("position");
   const QuantityError* rotation = v.find("rotation");
   for (const QuantityError* e : {position, rotation}) {
-    if (e != nullptr && std::isfinite(e->order))
-      return fmt::format("order {:.2g}, expected {}", e->order, v.expected_order);
+    if (e == nullptr || !std::isfinite(e->order)) continue;
+    // Where chance decides (the moment of an impact within its step), three runs show no order.
+    const bool rough = v.state == VerificationState::converges && e->order < 0.5;
+    return fmt::format("order {:.2g}, expected {}{}", e->order, v.expected_order,
+                       rough ? ": a rough estimate" : "");
   }
   return fmt::format("order {} expected", v.expected_order);
 }
