@@ -6,7 +6,6 @@
 
 #include "analysis/verified_runs.h"
 #include "oracles/pendulum.h"
-#include "urto/error.h"
 
 namespace urto {
 namespace {
@@ -161,11 +160,6 @@ TEST(Verification, OfASlidingBlockThatStopsFindsTheErrorOfItsWay) {
                   const double slid = std::min(t, stops);
                   return Vec3(v * slid - 0.5 * mu * g * slid * slid, 0, 0.1);
                 }));
-  expect_within(5, error_of(run, "contact_impulse"), true_error(run.motion, [&](std::size_t s) {
-                  const double t = run.motion.time[s];
-                  const Vec3 J(-3 * mu * g * std::min(t, stops), 0, 3 * g * t);
-                  return (Vec3(run.motion.contact_impulse.data() + 3 * (2 * s + 1)) - J).norm();
-                }));
 }
 
 /// A crank of 0.2 m and a rod of 0.6 m that fall from 1 rad above the guide of a slider.
@@ -239,196 +233,81 @@ TEST(Verification, OfABouncingBallIsWithinAFactorOfFive) {
   }
 }
 
-// ---- More motions that the estimate was not made with, at random numbers
+// ---- Motions that the estimate was not made with, at random numbers
 
-std::mt19937& random_numbers() {
-  static std::mt19937 engine(2026);
-  return engine;
-}
-double between(double low, double high) {
-  return std::uniform_real_distribution<double>(low, high)(random_numbers());
-}
-
-TEST(Explore, HeadOn) {
-  for (int trial = 0; trial < 60; ++trial) {
-    const double e = between(0, 1), u = between(0.5, 3), gap = between(0.1, 0.4), h = between(0.001, 0.01);
-    Model m = empty_model(Vec3::Zero());
-    const int a = add_ball(m, "a", {0, 0, 0}, 0.1, 1), b = add_ball(m, "b", {0.2 + gap, 0, 0}, 0.1, 2);
-    m.bodies[a].velocity = {u, 0, 0};
-    m.materials[0].restitution = e;
-    finalize(m);
-    const VerifiedRun run = verified(m, settings(1, h));
-    const double hit = gap / u, after = u * (1 - 2 * e) / 3;
-    expect_within(5, error_of(run, "position"), position_error(run.motion, a, [&](double t) {
-                    return Vec3(t < hit ? u * t : gap + after * (t - hit), 0, 0);
-                  }), "head on");
-    (void)b;
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  double operator()(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(engine_);
   }
-}
 
-TEST(Explore, Limit) {
-  for (int trial = 0; trial < 60; ++trial) {
-    const double e = between(0, 1), w = between(0.5, 3), stop = between(0.1, 0.4), h = between(0.001, 0.01);
-    Model m = empty_model(Vec3::Zero());
-    const int arm = add_rigid(m, "arm", {0.5, 0, 0}, 1, 0.1 * Mat3::Identity());
-    const int hinge = join(m, "hinge", JointKind::revolute, 0, arm, Vec3::Zero(), Vec3::UnitZ());
-    m.bodies[arm].velocity = {0, 0.5 * w, 0};
-    m.bodies[arm].angular_velocity = {0, 0, w};
-    m.limits.push_back({.name = "stop", .on = {hinge, 0}, .lower = -0.2, .upper = stop, .restitution = e});
-    finalize(m);
-    const VerifiedRun run = verified(m, settings(1, h));
-    const auto angle = [&](double t) {
-      double at = 0, rate = w, left = t;
-      for (int k = 0; k < 100; ++k) {
-        const double wall = rate > 0 ? stop : -0.2;
-        const double time = rate != 0 ? (wall - at) / rate : 1e9;
-        if (time > left) break;
-        left -= time;
-        at = wall;
-        rate *= -e;
-      }
-      return at + rate * left;
-    };
-    expect_within(5, error_of(run, "coordinate"), true_error(run.motion, [&](std::size_t s) {
-                    return std::abs(run.motion.coordinate[s] - angle(run.motion.time[s]));
-                  }), "limit");
-  }
-}
+ private:
+  std::mt19937 engine_;
+};
 
-TEST(Explore, Incline) {
-  for (int trial = 0; trial < 10; ++trial) {
-    const double slope = between(0.3, 0.8), mu = between(0.05, 0.25), h = between(0.001, 0.01);
+TEST(Verification, OfABlockOnASlopeIsThatOfItsAcceleration) {
+  Random between(1);
+  for (int trial = 0; trial < 4; ++trial) {
+    const double slope = between(0.3, 0.8), mu = between(0.05, 0.25);
     Model m = empty_model({g * std::sin(slope), 0, -g * std::cos(slope)});
     add_cube(m, "block", {0, 0, 0.1}, 0.2, 3);
     m.materials[0].friction = mu;
     add_floor(m);
     finalize(m);
-    const VerifiedRun run = verified(m, settings(1, h));
+    const VerifiedRun run = verified(m, settings(1, between(0.002, 0.01)));
     const double a = g * (std::sin(slope) - mu * std::cos(slope));
     expect_within(2, error_of(run, "position"), position_error(run.motion, 1, [&](double t) {
                     return Vec3(0.5 * a * t * t, 0, 0.1);
-                  }), "incline");
+                  }));
   }
 }
 
-TEST(Explore, Adaptive) {
-  for (int trial = 0; trial < 10; ++trial) {
-    const double A = between(0.5, 2.0), L = 1, I = 0.01;
-    for (const char* stepper : {"dvi", "generalised-alpha"}) {
-    Model m = empty_model();
-    Body bob{.name = "bob", .mass = 1, .inertia = I * Mat3::Identity()};
-    bob.start.position = {L * std::sin(A), 0, -L * std::cos(A)};
-    add_body(m, bob);
-    join(m, "hinge", JointKind::revolute, 0, 1, Vec3::Zero(), Vec3::UnitY());
-    finalize(m);
-    SimulationOptions o = settings(3, 0.01, stepper);
-    o.adaptive = true;
-    o.error_tolerance = std::pow(10, between(-6, -3));
-    const VerifiedRun run = verified(m, o);
-    const auto angle = [&](double t) { return oracle::pendulum_angle(t, A, g, L + I); };
-    expect_within(2, error_of(run, "position"), position_error(run.motion, 1, [&](double t) {
-      return Vec3(L * std::sin(angle(t)), 0, -L * std::cos(angle(t)));
-    }), stepper);
-    }
-  }
-}
-
-TEST(Explore, AdaptiveBounce) {
-  for (int trial = 0; trial < 20; ++trial) {
-    const double e = between(0.5, 1), height = between(0.3, 1.3);
-    Model m = one_ball({0, 0, 0.1 + height}, Vec3::Zero(), {.friction = 0, .restitution = e});
-    add_floor(m);
-    finalize(m);
-    SimulationOptions o = settings(2, 0.002);
-    o.adaptive = true;
-    o.error_tolerance = std::pow(10, between(-5, -3));
-    const VerifiedRun run = verified(m, o);
-    expect_within(5, error_of(run, "position"), position_error(run.motion, 1, [&](double t) {
-                    return Vec3(0, 0, 0.1 + bounced_height(t, height, e));
-                  }), "adaptive bounce");
-  }
-}
-
-TEST(Explore, Bounce) {
-  for (int trial = 0; trial < 60; ++trial) {
-    const double e = between(0.0, 1), height = between(0.3, 1.3);
-    Model m = one_ball({0, 0, 0.1 + height}, Vec3::Zero(), {.friction = 0, .restitution = e});
-    add_floor(m);
-    finalize(m);
-    const VerifiedRun run = verified(m, settings(2, between(0.001, 0.01)));
-    expect_within(5, error_of(run, "position"), position_error(run.motion, 1, [&](double t) {
-                    return Vec3(0, 0, 0.1 + bounced_height(t, height, e));
-                  }), "bounce");
-  }
-}
-
-TEST(Explore, Belt) {
-  for (int trial = 0; trial < 10; ++trial) {
+TEST(Verification, OfABlockThatABeltTakesAlong) {
+  // It slides with μg until it has the belt's speed, and sticks from then on.
+  Random between(2);
+  for (int trial = 0; trial < 4; ++trial) {
     const double mu = between(0.1, 0.5), u = between(0.5, 2);
     Model m = empty_model();
     Body belt{.name = "belt", .kind = BodyKind::kinematic};
     belt.motion.position[0] = PolynomialFunction{{0, u}};
     const int b = add_body(m, belt);
-    m.shapes.push_back({.kind = ShapeKind::half_space, .size = Vec3::Zero(), .pose = {}, .body = b});
+    m.shapes.push_back({.kind = ShapeKind::half_space, .body = b});
     const int block = add_cube(m, "block", {0, 0, 0.1}, 0.2, 3);
     m.materials[0].friction = mu;
     finalize(m);
-    const VerifiedRun run = verified(m, settings(2, between(0.001, 0.01)));
+    const VerifiedRun run = verified(m, settings(2, between(0.002, 0.01)));
     const double sticks = u / (mu * g);
     expect_within(2, error_of(run, "position"), position_error(run.motion, block, [&](double t) {
                     const double slid = std::min(t, sticks);
                     return Vec3(0.5 * mu * g * slid * slid + u * (t - slid), 0, 0.1);
-                  }), "belt");
+                  }));
   }
 }
 
-TEST(Explore, DampedOscillator) {
-  for (int trial = 0; trial < 10; ++trial) {
+TEST(Verification, OfADampedOscillatorGoesByTheStepperItIsRunWith) {
+  Random between(3);
+  for (int trial = 0; trial < 4; ++trial) {
     const double omega = between(2, 20), zeta = between(0.01, 0.5);
     const Model m = oscillator(omega, 0.3, 2 * zeta * omega * 2);
     for (const char* stepper : {"dvi", "generalised-alpha", "newmark"}) {
-      const VerifiedRun run = verified(m, settings(3, between(0.0005, 0.005), stepper));
+      const VerifiedRun run = verified(m, settings(3, between(0.001, 0.005), stepper));
       const double d = omega * std::sqrt(1 - zeta * zeta);
-      expect_within(2, error_of(run, "position"), position_error(run.motion, 1, [&](double t) {
-        return Vec3(0, 0, 0.3 * std::exp(-zeta * omega * t) * (std::cos(d * t) + zeta * omega / d * std::sin(d * t)));
-      }), stepper);
+      expect_within(2, error_of(run, "position"),
+                    position_error(run.motion, 1,
+                                   [&](double t) {
+                                     const double swing =
+                                         std::cos(d * t) + zeta * omega / d * std::sin(d * t);
+                                     return Vec3(0, 0, 0.3 * std::exp(-zeta * omega * t) * swing);
+                                   }),
+                    stepper);
     }
   }
 }
 
-TEST(Explore, ThrownRod) {
-  for (int trial = 0; trial < 30; ++trial) {
-    Model m = empty_model();
-    const int rod = add_rigid(m, "rod", {0, 0, between(0.8, 1.5)}, 1, Vec3(0.083, 0.083, 0.001).asDiagonal());
-    m.bodies[rod].start.rotation = quaternion_exp({0, between(0.3, 1.2), 0});
-    m.bodies[rod].velocity = {between(-1, 1), 0, 0};
-    m.shapes.push_back({.kind = ShapeKind::capsule, .size = {0.05, 0.5, 0}, .pose = {}, .body = rod});
-    m.materials[0].friction = between(0, 0.6);
-    m.materials[0].restitution = between(0, 0.8);
-    add_floor(m);
-    finalize(m);
-    const SimulationOptions o = settings(0.8, between(0.0005, 0.003));
-    const VerifiedRun run = verified(m, o);
-    if (run.found.state == VerificationState::parts) { printf("parts at %g\n", run.found.until); continue; }
-    expect_within(5, error_of(run, "position"), error_against_fine(m, o, run.motion, 64), "rod");
-  }
-}
-
-TEST(Explore, Superball) {
-  for (int trial = 0; trial < 30; ++trial) {
-    Model m = one_ball({0, 0, between(0.3, 1)}, {between(-2, 2), 0, 0}, {.friction = between(0, 1), .restitution = between(0.3, 1)});
-    m.bodies[1].angular_velocity = {0, between(-30, 30), 0};
-    add_floor(m);
-    finalize(m);
-    const SimulationOptions o = settings(1.5, between(0.0005, 0.005));
-    const VerifiedRun run = verified(m, o);
-    if (run.found.state == VerificationState::parts) { printf("parts at %g\n", run.found.until); continue; }
-    expect_within(5, error_of(run, "position"), error_against_fine(m, o, run.motion, 128), "superball");
-  }
-}
-
-TEST(Explore, HeavyTop) {
-  for (int trial = 0; trial < 10; ++trial) {
+TEST(Verification, OfAHeavyTopAgreesWithARunOfSteps32TimesAsShort) {
+  Random between(4);
+  for (int trial = 0; trial < 2; ++trial) {
     Model m = empty_model();
     const int top = add_rigid(m, "top", {0.3, 0, 0.2}, 1, Vec3(0.01, 0.01, 0.02).asDiagonal());
     m.bodies[top].start.rotation = quaternion_exp({0, 0.98, 0});
@@ -436,24 +315,133 @@ TEST(Explore, HeavyTop) {
     join(m, "tip", JointKind::spherical, 0, top, Vec3::Zero());
     finalize(m);
     for (const char* stepper : {"dvi", "generalised-alpha"}) {
-      const SimulationOptions o = settings(1, between(0.0002, 0.001), stepper);
+      const SimulationOptions o = settings(0.5, between(0.0005, 0.001), stepper);
       const VerifiedRun run = verified(m, o);
-      expect_within(2, error_of(run, "position"), error_against_fine(m, o, run.motion, 32), stepper);
+      expect_within(2, error_of(run, "position"), error_against_fine(m, o, run.motion, 32),
+                    stepper);
     }
   }
 }
 
-TEST(Explore, Cradle) {
-  for (int trial = 0; trial < 20; ++trial) {
-    const double e = between(0.6, 1);
+TEST(Verification, OfAdaptiveStepsGoesByTheirTolerance) {
+  Random between(5);
+  const double L = 1, I = 0.01;
+  for (int trial = 0; trial < 3; ++trial) {
+    for (const char* stepper : {"dvi", "generalised-alpha"}) {
+      const double start = between(0.5, 2);
+      Model m = empty_model();
+      Body bob{.name = "bob", .mass = 1, .inertia = I * Mat3::Identity()};
+      bob.start.position = {L * std::sin(start), 0, -L * std::cos(start)};
+      add_body(m, bob);
+      join(m, "hinge", JointKind::revolute, 0, 1, Vec3::Zero(), Vec3::UnitY());
+      finalize(m);
+      SimulationOptions o = settings(3, 0.01, stepper);
+      o.adaptive = true;
+      o.error_tolerance = std::pow(10, between(-5.5, -3));
+      const VerifiedRun run = verified(m, o);
+      const auto angle = [&](double t) { return oracle::pendulum_angle(t, start, g, L + I); };
+      expect_within(
+          2, error_of(run, "position"),
+          position_error(
+              run.motion, 1,
+              [&](double t) { return Vec3(L * std::sin(angle(t)), 0, -L * std::cos(angle(t))); }),
+          stepper);
+      EXPECT_EQ(run.found.find("contact_impulse"), nullptr) << "of a last half only";
+    }
+  }
+}
+
+TEST(Verification, OfAThrownRodAgreesWithARunOfSteps32TimesAsShort) {
+  Random between(6);
+  for (int trial = 0; trial < 4; ++trial) {
+    Model m = empty_model();
+    const int rod =
+        add_rigid(m, "rod", {0, 0, between(0.8, 1.5)}, 1, Vec3(0.083, 0.083, 0.001).asDiagonal());
+    m.bodies[rod].start.rotation = quaternion_exp({0, between(0.3, 1.2), 0});
+    m.bodies[rod].velocity = {between(-1, 1), 0, 0};
+    m.shapes.push_back({.kind = ShapeKind::capsule, .size = {0.05, 0.5, 0}, .body = rod});
+    m.materials[0].friction = between(0, 0.6);
+    m.materials[0].restitution = between(0, 0.8);
+    add_floor(m);
+    finalize(m);
+    const SimulationOptions o = settings(0.7, between(0.001, 0.003));
+    const VerifiedRun run = verified(m, o);
+    expect_within(5, error_of(run, "position"), error_against_fine(m, o, run.motion, 32));
+  }
+}
+
+TEST(Verification, OfARowOfBallsAgreesWithARunOfSteps64TimesAsShort) {
+  Random between(7);
+  for (int trial = 0; trial < 4; ++trial) {
     Model m = empty_model(Vec3::Zero());
-    for (int k = 0; k < 4; ++k) add_ball(m, "b" + std::to_string(k), {k * 0.2 + (k > 0 ? k * 0.05 : 0), 0, 0}, 0.1, 1);
+    for (int k = 0; k < 4; ++k) add_ball(m, "ball-" + std::to_string(k), {0.25 * k, 0, 0}, 0.1, 1);
     m.bodies[1].velocity = {between(1, 3), 0, 0};
+    m.materials[0].restitution = between(0.6, 1);
+    finalize(m);
+    const SimulationOptions o = settings(0.5, between(0.001, 0.005));
+    const VerifiedRun run = verified(m, o);
+    expect_within(5, error_of(run, "position"), error_against_fine(m, o, run.motion, 64));
+  }
+}
+
+// One impact at a random moment of its step: where its true error happens to be small, nobody can
+// know; it is never missed.
+void expect_found(const QuantityError& estimate, const TrueError& truth, double step_of_jump) {
+  EXPECT_GT(estimate.worst, truth.worst / 5);
+  EXPECT_LT(estimate.worst, std::max(5 * truth.worst, step_of_jump));
+}
+
+TEST(Verification, OfTwoBallsThatMeetOnce) {
+  // Masses 1 and 2, the second at rest: the first goes on with u (1 − 2e) / 3.
+  Random between(8);
+  for (int trial = 0; trial < 40; ++trial) {
+    const double e = between(0, 1), u = between(0.5, 3), gap = between(0.1, 0.4);
+    const double h = between(0.001, 0.01);
+    Model m = empty_model(Vec3::Zero());
+    const int a = add_ball(m, "a", {0, 0, 0}, 0.1, 1);
+    add_ball(m, "b", {0.2 + gap, 0, 0}, 0.1, 2);
+    m.bodies[a].velocity = {u, 0, 0};
     m.materials[0].restitution = e;
     finalize(m);
-    const SimulationOptions o = settings(1, between(0.001, 0.005));
-    const VerifiedRun run = verified(m, o);
-    expect_within(5, error_of(run, "position"), error_against_fine(m, o, run.motion, 256), "row");
+    const VerifiedRun run = verified(m, settings(1, h));
+    const double hit = gap / u, after = u * (1 - 2 * e) / 3;
+    const TrueError truth = position_error(run.motion, a, [&](double t) {
+      return Vec3(t < hit ? u * t : gap + after * (t - hit), 0, 0);
+    });
+    expect_found(error_of(run, "position"), truth, h * (u - after));
+  }
+}
+
+TEST(Verification, OfAnArmBetweenTwoStops) {
+  Random between(9);
+  for (int trial = 0; trial < 40; ++trial) {
+    const double e = between(0, 1), w = between(0.5, 3), stop = between(0.1, 0.4);
+    const double h = between(0.001, 0.01);
+    Model m = empty_model(Vec3::Zero());
+    const int arm = add_rigid(m, "arm", {0.5, 0, 0}, 1, 0.1 * Mat3::Identity());
+    const int hinge = join(m, "hinge", JointKind::revolute, 0, arm, Vec3::Zero(), Vec3::UnitZ());
+    m.bodies[arm].velocity = {0, 0.5 * w, 0};
+    m.bodies[arm].angular_velocity = {0, 0, w};
+    m.limits.push_back(
+        {.name = "stop", .on = {hinge, 0}, .lower = -0.2, .upper = stop, .restitution = e});
+    finalize(m);
+    const VerifiedRun run = verified(m, settings(1, h));
+    const auto angle = [&](double t) {
+      double at = 0, rate = w;
+      for (int k = 0; k < 100 && rate != 0; ++k) {
+        const double wall = rate > 0 ? stop : -0.2;
+        const double time = (wall - at) / rate;
+        if (time > t) break;
+        t -= time;
+        at = wall;
+        rate *= -e;
+      }
+      return at + rate * t;
+    };
+    const TrueError truth = true_error(run.motion, [&](std::size_t s) {
+      return std::abs(run.motion.coordinate[s] - angle(run.motion.time[s]));
+    });
+    expect_found(error_of(run, "coordinate"), truth, h * 2 * w);
   }
 }
 
@@ -486,6 +474,26 @@ TEST(Verification, OfAPileOfBallsSaysThatTheRunsPart) {
   EXPECT_EQ(run.found.state, VerificationState::parts);
   EXPECT_GT(run.found.until, 0.1);
   EXPECT_LT(run.found.until, 1.5);
+}
+
+TEST(Verification, OfAPileComparesWhatTheRunsHaveInCommon) {
+  const SampledMotion run{.step = 1e-3, .statistics = {{"mean kinetic energy", "J", 3}}};
+  SampledMotion half = run, quarter = run;
+  half.statistics[0].value = 3.5;
+  quarter.statistics[0].value = 2.75;
+  const Verification found = verify_motions({run, half, &quarter, 1});
+  ASSERT_EQ(found.statistics.size(), 1u);
+  EXPECT_EQ(found.statistics[0].value, (std::array<double, 3>{3, 3.5, 2.75}));
+  EXPECT_EQ(found.statistics[0].spread(), 0.75);
+}
+
+TEST(Verification, OfAnUnstableStepSaysSo) {
+  // An explicit step of a spring beyond ωh = 2 grows without bound at h, and swings at h/2, h/4.
+  const Model m = oscillator(100, 0.1);
+  SimulationOptions o = settings(0.5, 0.021);
+  o.stepper.implicit_forces = ImplicitForces::none;
+  const VerifiedRun run = verified(m, o);
+  EXPECT_GT(error_of(run, "position").worst, 1) << "of a swing of 0.1 m";
 }
 
 }  // namespace

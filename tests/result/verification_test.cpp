@@ -53,10 +53,13 @@ TEST_F(VerifiedRunFile, HoldsTheErrorAndTheRunItselfIsUnchanged) {
   ASSERT_TRUE(outcome.summary.verification);
   const Verification& v = *outcome.summary.verification;
   EXPECT_EQ(v.state, VerificationState::converges);
-  EXPECT_EQ(v.time, ResultReader(result_path(path("verified"))).times(0, 41));
+  // Frames, but for some where the ball's impact began at one.
+  EXPECT_EQ(v.time.front(), 0);
+  EXPECT_EQ(v.time.back(), 0.4);
+  EXPECT_GE(v.time.size(), 9u);
   const QuantityError* position = v.find("position");
   ASSERT_NE(position, nullptr);
-  EXPECT_EQ(position->band.size(), 41u * 5 * 3);
+  EXPECT_EQ(position->band.size(), v.time.size() * 5 * 3);
   // The ball falls for 0.2 s, the arms for 0.4 s: about g h t / 2 of each is missing.
   EXPECT_GT(position->worst, 5e-4);
   EXPECT_LT(position->worst, 1e-2);

@@ -168,10 +168,10 @@ Vec3 MotionSampler::centre_of_mass() const {
 
 void MotionSampler::add_jumps(int body, const BodyVelocity& v) {
   const auto k = static_cast<std::size_t>(body);
-  const double t = run_.state().t;
+  const auto before = static_cast<double>(run_.checkpoint().steps - 1);
   const double jump = (v.v - before_[k].v).norm(), turn = (v.omega - before_[k].omega).norm();
-  if (jump > out_.jump[k].size) out_.jump[k] = {jump, t};
-  if (turn > out_.turn_jump[k].size) out_.turn_jump[k] = {turn, t};
+  if (jump > out_.jump[k].size) out_.jump[k] = {jump, before};
+  if (turn > out_.turn_jump[k].size) out_.turn_jump[k] = {turn, before};
   before_[k] = v;
 }
 
@@ -264,13 +264,11 @@ SampledMotion sample_run(const Model& model, const SimulationOptions& options,
   return out;
 }
 
-SampledMotion thinned(const SampledMotion& motion, double steps) {
+SampledMotion thinned(const SampledMotion& motion, std::size_t stride) {
   SampledMotion out = motion;
   std::vector<std::size_t> kept;
-  for (std::size_t s = 0; s < motion.samples(); ++s) {
-    const bool far = kept.empty() || motion.steps[s] - motion.steps[kept.back()] >= steps;
-    if (far || s + 1 == motion.samples()) kept.push_back(s);
-  }
+  for (std::size_t s = 0; s < motion.samples(); s += stride) kept.push_back(s);
+  if (!kept.empty() && kept.back() + 1 != motion.samples()) kept.push_back(motion.samples() - 1);
   keep(out, kept);
   return out;
 }

@@ -21,8 +21,8 @@ struct MotionStatistic {
 /// The largest change of a body's velocity within one step: by an impact, if shorter steps do not
 /// make it smaller.
 struct VelocityJump {
-  double size = 0;  ///< [m/s], [rad/s]
-  double time = 0;  ///< [s] at the end of the step
+  double size = 0;   ///< [m/s], [rad/s]
+  double steps = 0;  ///< that had been taken when it began
 };
 
 struct SampledMotion {
@@ -107,8 +107,8 @@ SampledMotion sample_run(const Model& model, const SimulationOptions& options,
 SampledMotion sample_run(const Model& model, const SimulationOptions& options,
                          const std::function<bool(double time)>& go_on);
 
-/// Without samples that are fewer than so many steps apart, but for the last.
-SampledMotion thinned(const SampledMotion& motion, double steps);
+/// Every stride-th sample, and the last.
+SampledMotion thinned(const SampledMotion& motion, std::size_t stride);
 
 /// The same settings with every step 1/parts as long. Steps of adaptive runs follow the tolerance
 /// of their local error, which is of the step's power `order` + 1.

@@ -19,7 +19,7 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double rounding = 1e-9;
 /// Differences are said not to shrink when the second is more than this part of the first: order ½.
 constexpr double not_shrinking = 0.7071;
-/// Steps between samples of runs with impacts.
+/// Steps between samples of runs with impacts, at least.
 constexpr double least_steps = 8;
 
 enum class Quantity : std::uint8_t { position, rotation, coordinate, energy, contact_impulse };
@@ -70,6 +70,7 @@ Vec3 difference(const Kind& kind, const SampledMotion& a, const SampledMotion& b
 /// Of the quantity in a run: the largest range of an item's components.
 double variation(const Kind& kind, const SampledMotion& run, int items) {
   if (kind.quantity == Quantity::rotation) return std::numbers::pi;
+  if (run.samples() == 0) return 0;
   const std::vector<double>& values = run.*kind.values;
   const auto width = static_cast<std::size_t>(items * kind.stored);
   double most = 0;
@@ -194,14 +195,11 @@ class Comparison {
   bool shrinks(const Kind& kind, double typical, std::size_t& parted) const;
   QuantityError error_of(const Kind& kind) const;
   void measure(const Kind& kind, double factor, QuantityError& out) const;
-  /// What the moment of an impact leaves unknown where the runs agree on it by chance.
-  double least_error(const Kind& kind, std::size_t item, std::size_t sample) const;
 
   const RefinedMotions& m_;
   std::vector<double> weights_;
   std::size_t end_ = 0;  ///< samples of which errors are given
   int expected_ = 1;
-  bool impacts_ = false;
 };
 
 /// Whether bodies met in a run, or ran against a limit, at some speed.
@@ -232,7 +230,6 @@ Comparison::Comparison(const RefinedMotions& motions)
   if (m_.quarter != nullptr) check_times(m_.run, *m_.quarter, "a quarter");
   // Impacts and stick to slip are taken at the end of a step, whatever the order between them.
   expected_ = m_.run.nonsmooth ? 1 : m_.order;
-  impacts_ = have_impacts(m_.run, finest());
 }
 
 /// Whether smaller steps bring the runs together, to the end. Differences that are small beside the
@@ -270,13 +267,10 @@ void Comparison::measure(const Kind& kind, double factor, QuantityError& out) co
       const Vec3 apart = (factor * difference(kind, m_.run, finest(), s * items + i))
                              .cwiseAbs()
                              .cwiseMax(difference(kind, m_.run, m_.half, s * items + i).cwiseAbs());
-      const double least = std::isfinite(out.order) ? 0 : least_error(kind, i, s);
-      for (std::size_t c = 0; c < width; ++c) {
-        out.band[(s * items + i) * width + c] =
-            std::max(apart[static_cast<Eigen::Index>(c)], least);
-      }
+      for (std::size_t c = 0; c < width; ++c)
+        out.band[(s * items + i) * width + c] = apart[static_cast<Eigen::Index>(c)];
       if (s >= end_) continue;
-      const double error = std::max(apart.norm(), least);
+      const double error = apart.norm();
       means[i] += weights_[s] * error;
       if (s + 1 == end_) out.last = std::max(out.last, error);
       if (error <= out.worst) continue;
@@ -289,17 +283,6 @@ void Comparison::measure(const Kind& kind, double factor, QuantityError& out) co
   for (std::size_t s = 0; s < end_; ++s) time += weights_[s];
   if (items > 0 && time > 0) out.mean = *std::ranges::max_element(means) / time;
   out.band = spread_out(out.band, items * width, samples / 100);
-}
-
-double Comparison::least_error(const Kind& kind, std::size_t item, std::size_t sample) const {
-  const bool turns = kind.quantity == Quantity::rotation;
-  if (!impacts_ || (!turns && kind.quantity != Quantity::position)) return 0;
-  const std::vector<VelocityJump>& jumps = turns ? m_.run.turn_jump : m_.run.jump;
-  const std::vector<VelocityJump>& finer = turns ? finest().turn_jump : finest().jump;
-  const double ratio = step_ratio(m_.run, finest());
-  if (m_.run.time[sample] < jumps[item].time || !is_impact(jumps[item], finer[item], ratio))
-    return 0;
-  return 0.5 * m_.run.step / ratio * jumps[item].size;
 }
 
 QuantityError Comparison::error_of(const Kind& kind) const {
@@ -353,6 +336,31 @@ Verification Comparison::run() {
         {s.name, s.unit, {s.value, m_.half.statistics[k].value, finest().statistics[k].value}});
   }
   return out;
+}
+
+/// Which samples of a run with impacts are used: every so manyth, so that there are enough steps
+/// between two, and so that the largest impact of as many bodies as possible did not begin at one
+/// of them, which all runs have in common.
+std::size_t sparse_stride(const SampledMotion& run) {
+  if (run.samples() < 2) return 1;
+  const double apart = std::max(run.steps[1] - run.steps[0], 1.0);
+  const auto least = static_cast<std::size_t>(std::ceil(least_steps / apart));
+  std::size_t best = least;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (std::size_t stride = least; stride < least + 5; ++stride) {
+    double common = 0;
+    for (std::size_t k = 0; k < run.jump.size(); ++k) {
+      const auto counts = [&](const VelocityJump& jump) {
+        const double place = std::fmod(jump.steps, apart * static_cast<double>(stride));
+        return place == 0 ? jump.size : 0.0;
+      };
+      common += counts(run.jump[k]) + run.length * counts(run.turn_jump[k]);
+    }
+    if (common >= fewest) continue;
+    fewest = common;
+    best = stride;
+  }
+  return best;
 }
 
 /// "ball", "hinge.angle", "kinetic".
@@ -409,10 +417,11 @@ Verification verify_run(const Model& model, const SimulationOptions& options,
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begun = Clock::now();
   Verification out;
-  const bool shifted = run.nonsmooth && !options.adaptive;
-  const SampledMotion sparse = shifted ? thinned(run, least_steps) : SampledMotion{};
-  const SampledMotion& base = shifted ? sparse : run;
-  const double between = shifted && base.samples() > 1 ? base.steps[1] - base.steps[0] : 0;
+  // Of smooth motions steps may be nested.
+  const SampledMotion sparse = run.nonsmooth ? thinned(run, sparse_stride(run)) : SampledMotion{};
+  const SampledMotion& base = run.nonsmooth ? sparse : run;
+  const bool shifted = run.nonsmooth && !options.adaptive && base.samples() > 1;
+  const double between = shifted ? base.steps[1] - base.steps[0] : 0;
   SampledMotion half, quarter;
   const RefinedMotions both{base, half, nullptr, find_stepper(options.stepper.name).order};
   const auto run_at = [&](int parts, SampledMotion& motion) {
