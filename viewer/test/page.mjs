@@ -112,7 +112,7 @@ test('a verified run shows its error, and bands around its curves', async (brows
   const lower = await page.evaluate(() => window.urto.data.model.bodies.findIndex((b) => b.name === 'lower'));
   await page.evaluate((body) => window.urto.select({ body, joint: -1 }), lower);
   const banded = await picture(page, '.inspector .plot canvas');
-  await shot(page, 'verification', { fullPage: true, clip: { x: 0, y: 0, width: 1440, height: 1420 } });
+  await shot(page, 'verification', { fullPage: true, clip: { x: 0, y: 0, width: 1440, height: 1640 } });
   // The same plot without its band.
   await page.evaluate((body) => {
     window.urto.data.verification = null;

@@ -29,7 +29,8 @@ std::string order_text(const Verification& v) {
   for (const QuantityError* e : {position, rotation}) {
     if (e == nullptr || !std::isfinite(e->order)) continue;
     // Where chance decides (the moment of an impact within its step), three runs show no order.
-    const bool rough = v.state == VerificationState::converges && e->order < 0.5;
+    const bool in_range = e->order >= 0.5 && e->order <= v.expected_order + 1;
+    const bool rough = v.state == VerificationState::converges && !in_range;
     return fmt::format("order {:.2g}, expected {}{}", e->order, v.expected_order,
                        rough ? ": a rough estimate" : "");
   }
