@@ -154,7 +154,7 @@ TEST_F(VerifiedRunFile, OfRunsInWhichNothingHappens) {
   const Scene told = parse_scene(R"({
     "urto": 1,
     "bodies": [{ "name": "arm", "kind": "kinematic",
-                 "motion": { "axis": [0, 0, 1], "angle": { "kind": "polynomial", "coefficients": [0, 2] } } }],
+                 "motion": { "axis": [0, 0, 1], "angle": { "polynomial": [0, 2] } } }],
     "simulation": { "duration": 0.5, "step": 0.01, "verify": true }
   })",
                                  "test");

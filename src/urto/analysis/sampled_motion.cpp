@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -235,15 +236,14 @@ SampledMotion sample_run(const Model& model, const SimulationOptions& options,
   MotionSampler sampler(run, request.times);
   sampler.start();
   for (const double t : request.times) {
-    if (t <= run.state().t) continue;  // the start
-    for (bool more = true; more;) {
+    while (run.state().t < t) {
       if (request.go_on && !request.go_on(run.state().t)) {
         SampledMotion out = sampler.finish();
         out.failure = "interrupted";
         return out;
       }
-      more = run.advance_to(t);
-      if (more) sampler.add(run.state().t >= t);
+      if (!run.advance_to(t)) break;
+      sampler.add(run.state().t >= t);
     }
     if (run.run_state() == RunState::failed) break;
   }
