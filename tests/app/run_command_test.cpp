@@ -278,6 +278,25 @@ TEST_F(RunCommand, ReplacesItsOwnResultsAndNobodyElses) {
   }
 }
 
+TEST_F(RunCommand, VerifiesARunAndInfoRemembersIt) {
+  const Output run_it = run("run busy.json --duration 0.2 --verify -o out");
+  EXPECT_EQ(run_it.code, 0) << run_it.err;
+  EXPECT_TRUE(says(run_it.out, "error           positions at most "));
+  const Output info = run("info out");
+  EXPECT_TRUE(says(info.out, "error           positions at most "));
+  const auto json = nlohmann::json::parse(run("info out --json").out);
+  EXPECT_EQ(json["verification"]["state"], "converges");
+  EXPECT_GT(json["verification"]["errors"]["position"]["worst"].get<double>(), 1e-5);
+  EXPECT_EQ(json["verification"]["errors"]["position"]["unit"], "m");
+  // A run that was not verified can be afterwards.
+  EXPECT_EQ(run("run busy.json --duration 0.2 -q -o later").code, 0);
+  EXPECT_FALSE(nlohmann::json::parse(run("info later --json").out).contains("verification"));
+  const Output later = run("run --resume --verify --json -o later");
+  EXPECT_EQ(later.code, 0) << later.err;
+  const auto found = nlohmann::json::parse(later.out)["verification"]["errors"];
+  EXPECT_EQ(found["position"]["worst"], json["verification"]["errors"]["position"]["worst"]);
+}
+
 TEST_F(RunCommand, WritesCsv) {
   EXPECT_EQ(run("run busy.json -o a --csv").code, 0);
   std::ifstream states(path("a/states.csv")), steps(path("a/steps.csv"));

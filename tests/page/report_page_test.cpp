@@ -56,6 +56,35 @@ fs::path ended(const fs::path& file, const char* status, const char* failure,
   return file;
 }
 
+TEST_F(ResultPage, HoldsTheErrorBandsOfAVerifiedRun) {
+  Result result = samples::invented_result();
+  EXPECT_TRUE(page_data(ResultValues(result), {}).json["verification"].is_null());
+  Verification& v = result.verification.emplace();
+  v.state = VerificationState::converges;
+  v.time = {0, 1};
+  QuantityError position{.name = "position", .unit = "m", .items = 2, .width = 3};
+  for (int k = 0; k < 12; ++k) position.band.push_back(k);
+  position.worst = 9;
+  position.worst_item = 1;
+  position.worst_name = "ball";
+  v.errors = {position,
+              {.name = "coordinate", .unit = "m, rad", .items = 1, .band = {0.5, 0.25}},
+              {.name = "energy", .unit = "J", .items = 3, .band = {1, 2, 3, 4, 5, 6}}};
+  const PageData page = page_data(ResultValues(result), {});
+  const json& found = page.json["verification"];
+  EXPECT_EQ(found["state"], "converges");
+  EXPECT_EQ(array<double>(page, found["time"]), (std::vector<double>{0, 1}));
+  // Of the ball: the world, body 0, does not move.
+  EXPECT_EQ(array<float>(page, found["position"]), (std::vector<float>{3, 4, 5, 9, 10, 11}));
+  EXPECT_EQ(array<float>(page, found["energy"]["potential"]), (std::vector<float>{2, 5}));
+  EXPECT_EQ(found["coordinates"][0]["item"], "crank");
+  EXPECT_EQ(array<float>(page, found["coordinates"][0]["values"]), (std::vector<float>{0.5, 0.25}));
+  EXPECT_EQ(found["largest"][0]["name"], "position");
+  EXPECT_FLOAT_EQ(array<float>(page, found["largest"][0]["values"])[0], std::sqrt(9 + 16 + 25));
+  EXPECT_EQ(found["lines"][0]["name"], "error");
+  EXPECT_NE(found["lines"][0]["value"].get<std::string>().find("(ball, t = "), std::string::npos);
+}
+
 TEST_F(ResultPage, HoldsWhatTheResultHolds) {
   samples::write_run(path("r.h5"), samples::busy_scene);
   const ResultReader r(path("r.h5"));

@@ -69,7 +69,7 @@ export function bodyQuantities(data, body) {
     return out;
   };
   const list = [];
-  axes.forEach((a, i) => list.push({ name: a, group: 'position', unit: 'm', values: () => column(position, i) }));
+  axes.forEach((a, i) => list.push({ name: a, group: 'position', unit: 'm', values: () => column(position, i), band: { of: 'position', slot, axis: i } }));
   axes.forEach((a, i) => list.push({ name: 'v' + a, group: 'velocity', unit: 'm/s', values: () => column(velocity, i) }));
   axes.forEach((a, i) => list.push({ name: 'w' + a, group: 'angular velocity', unit: 'rad/s', values: () => column(angular_velocity, i) }));
   list.push({
@@ -104,7 +104,7 @@ export function allStates(data) {
     for (const q of bodyQuantities(data, k)) states.set(`${body.name}.${q.name}`, q);
   });
   for (const s of data.series) {
-    states.set(`${s.item}.${s.name}`, { name: s.name, unit: s.unit, values: () => s.values });
+    states.set(`${s.item}.${s.name}`, { name: s.name, unit: s.unit, values: () => s.values, band: { of: 'coordinate', item: s.item, name: s.name } });
   }
   return states;
 }

@@ -2,6 +2,7 @@
 import { Plot } from './plots.js';
 import { allStates } from './data.js';
 import { el, icon } from './format.js';
+import { stateBand } from './verification.js';
 
 export class Explore {
   constructor(data) {
@@ -44,9 +45,9 @@ export class Explore {
     this.chips.replaceChildren(...this.chosen.map((name) => el('span.chip.state', name, el('button', { 'aria-label': `remove ${name}`, onclick: () => { this.chosen = this.chosen.filter((n) => n !== name); this.show(); } }, icon('close')))));
     const units = new Map();
     for (const name of this.chosen) {
-      const { unit, values } = this.states.get(name);
+      const { unit, values, band } = this.states.get(name);
       if (!units.has(unit)) units.set(unit, []);
-      units.get(unit).push({ name, values: values() });
+      units.get(unit).push({ name, values: values(), band: stateBand(this.data, band) });
     }
     this.body.replaceChildren();
     if (units.size === 0) this.body.append(el('p.hint', 'Type a name: body.x, y, z, vx, vy, vz, speed, wx, wy, wz, contact force; joint.coordinate, rate, force, moment; motors, limits, frictions and couplings.'));

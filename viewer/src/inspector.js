@@ -2,13 +2,14 @@
 import { Plot } from './plots.js';
 import { bodyQuantities, locate } from './data.js';
 import { el, number } from './format.js';
+import { stateBand } from './verification.js';
 
 const groups = { body: ['position', 'velocity', 'angular velocity', 'contact force'], joint: ['coordinates', 'rates', 'force', 'moment'] };
 
 function jointQuantities(data, joint) {
   const name = data.model.joints[joint].name;
   return data.series.filter((s) => s.group === 'joint' && s.item === name).map((s) => ({
-    name: s.name, unit: s.unit, values: () => s.values,
+    name: s.name, unit: s.unit, values: () => s.values, band: { of: 'coordinate', item: s.item, name: s.name },
     group: s.name.startsWith('force') ? 'force' : s.name.startsWith('moment') ? 'moment' : s.name.endsWith('rate') ? 'rates' : 'coordinates',
   }));
 }
@@ -68,7 +69,7 @@ export class Inspector {
     const there = groups[kind].filter((g) => this.quantities.some((q) => q.group === g));
     if (!there.includes(this.tab[kind])) this.tab[kind] = there[0];
     this.body.append(el('div.tabs', { role: 'tablist' }, there.map((g) => el(`button${g === this.tab[kind] ? '.on' : ''}`, { role: 'tab', onclick: () => { this.tab[kind] = g; this.show(this.selected); } }, g))));
-    const shown = this.quantities.filter((q) => q.group === this.tab[kind]).map((q) => ({ ...q, values: q.values() }));
+    const shown = this.quantities.filter((q) => q.group === this.tab[kind]).map((q) => ({ ...q, values: q.values(), band: stateBand(this.data, q.band) }));
     for (const unit of new Set(shown.map((q) => q.unit))) {
       const series = shown.filter((q) => q.unit === unit);
       this.plots.push(new Plot(this.body, { time: this.data.frames.time, series, unit: `${this.tab[kind]} [${unit}]`, height: 200 }));

@@ -9,6 +9,7 @@ import { el } from './format.js';
 import { isDark, setTheme } from './colours.js';
 import { readData } from './data.js';
 import { transport, viewOptions, views } from './controls.js';
+import { energyBand, verificationSection } from './verification.js';
 
 const some = (values) => values && values.some((x) => x !== 0 && Number.isFinite(x));
 
@@ -18,9 +19,9 @@ function stepPlots(data) {
   if (time.length === 0) return [];
   return panels.map((panel) => {
     const shown = panel.columns.filter(({ column }) => panel.total || some(columns[column]));
-    const series = shown.map(({ column, label }) => ({ name: label, values: panel.factor === 1 ? columns[column] : columns[column].map((x) => panel.factor * x) }));
+    const series = shown.map(({ column, label }) => ({ name: label, band: panel.total ? energyBand(data, column) : undefined, values: panel.factor === 1 ? columns[column] : columns[column].map((x) => panel.factor * x) }));
     if (series.length === 0) return null;
-    if (panel.total) series.push({ name: 'total', values: time.map((_, k) => series.reduce((sum, s) => sum + s.values[k], 0)) });
+    if (panel.total) series.push({ name: 'total', band: energyBand(data, 'total'), values: time.map((_, k) => series.reduce((sum, s) => sum + s.values[k], 0)) });
     const level = panel.tolerance ? { value: data.settings.tolerance, name: 'tolerance' } : undefined;
     return plotCard(panel.title, panel.note, { time, series, unit: panel.axis, log: panel.log, level, decades: panel.decades || undefined });
   }).filter(Boolean);
@@ -87,7 +88,7 @@ async function start() {
     stage.classList.add('unseen');
   }
   const states = data.frames.count > 1 && (data.mode === 'run' || data.mode === 'scene') ? [new Explore(data).card] : [];
-  page.append(...[sampling(data), el('section.plots', stepPlots(data), states), details(data)].filter(Boolean));
+  page.append(...[sampling(data), verificationSection(data), el('section.plots', stepPlots(data), states), details(data)].filter(Boolean));
   bindKeys(player, replay, select, toggleTheme);
   // For scripts that drive the page, such as its test.
   window.urto = { data, player, replay, select };

@@ -25,7 +25,7 @@ function clean(values, log) {
 }
 
 export class Plot {
-  /// {time, series: [{name, values, dash}], unit, log, level: {value, name}, height}
+  /// {time, series: [{name, values, band}], unit, log, level: {value, name}, height}; a band is half the width of what lies around the values
   constructor(parent, options) {
     this.parent = parent;
     this.options = { height: 210, ...options };
@@ -79,7 +79,7 @@ export class Plot {
         {},
         ...series.map((s, k) => ({ stroke: lineColour(k), width: 1.6, pxAlign: 0, points: { show: this.data[0].length < 3, size: 5 } })),
       ],
-      hooks: { draw: [(u) => this.drawLevel(u)], setCursor: [() => this.showValues()] },
+      hooks: { drawAxes: [(u) => this.drawBands(u)], draw: [(u) => this.drawLevel(u)], setCursor: [() => this.showValues()] },
     }, this.data, this.host);
     this.playhead = el('div.playhead');
     this.plot.over.append(this.playhead);
@@ -113,6 +113,33 @@ export class Plot {
     const index = this.plot?.cursor.idx ?? (player ? locate(this.data[0], player.t)[0] : null);
     if (!this.legend || index === null) return;
     [...this.legend.children].forEach((item, k) => { item.lastChild.textContent = number(this.data[k + 1][index]); });
+  }
+
+  /// What is known of a curve only to within its error, behind the curves.
+  drawBands(u) {
+    const { left, top, width, height } = u.bbox;
+    u.ctx.save();
+    u.ctx.beginPath();
+    u.ctx.rect(left, top, width, height);
+    u.ctx.clip();
+    this.options.series.forEach((s, k) => {
+      if (s.band && u.series[k + 1].show) this.drawBand(u, this.data[k + 1], s.band, lineColour(k));
+    });
+    u.ctx.restore();
+  }
+
+  drawBand(u, values, band, colour) {
+    const { ctx } = u;
+    const edge = (k, sign) => [u.valToPos(this.data[0][k], 'x', true), u.valToPos(values[k] + sign * band[k], 'y', true)];
+    const known = this.data[0].map((_, k) => k).filter((k) => values[k] !== null && Number.isFinite(band[k]));
+    ctx.beginPath();
+    for (const k of known) ctx.lineTo(...edge(k, 1));
+    for (const k of known.reverse()) ctx.lineTo(...edge(k, -1));
+    ctx.closePath();
+    ctx.globalAlpha = 0.22;
+    ctx.fillStyle = colour;
+    ctx.fill();
+    ctx.globalAlpha = 1;
   }
 
   /// A horizontal line such as the tolerance.

@@ -105,6 +105,28 @@ test('plots show the run, move the replay, and take any state', async (browser) 
   await context.close();
 });
 
+test('a verified run shows its error, and bands around its curves', async (browser) => {
+  assert.equal(run('double-pendulum.json', 'verified', '--verify', '--step', '0.02', '--duration', '3'), 0);
+  const { page, complaints, context } = await open(browser, report('verified'), { viewport: large });
+  assert.match(await page.locator('.verification').textContent(), /Error of the run.*positions at most .*expected 1/);
+  assert.equal(await page.locator('h3', { hasText: 'Estimated error' }).count(), 1);
+  const lower = await page.evaluate(() => window.urto.data.model.bodies.findIndex((b) => b.name === 'lower'));
+  await page.evaluate((body) => window.urto.select({ body, joint: -1 }), lower);
+  const banded = await picture(page, '.inspector .plot canvas');
+  await shot(page, 'verification', { fullPage: true, clip: { x: 0, y: 0, width: 1440, height: 1640 } });
+  // The same plot without its band.
+  await page.evaluate((body) => {
+    window.urto.data.verification = null;
+    window.urto.select({ body, joint: -1 });
+  }, lower);
+  assert.notEqual((await picture(page, '.inspector .plot canvas')).hash, banded.hash, 'there is no band');
+  assert.deepEqual(complaints, []);
+  await context.close();
+  const plain = await open(browser, report('cradle'));
+  assert.equal(await plain.page.locator('.verification').count(), 0);
+  await plain.context.close();
+});
+
 test('a failed run says so before everything else', async (browser) => {
   const { page, complaints, context } = await open(browser, report('failed'), { viewport: large });
   const first = page.locator('.remark').first();

@@ -34,7 +34,7 @@ struct RunCommand {
   std::optional<int> threads;
   std::string stepper, solver, friction;
   bool csv = false, resume = false, quiet = false, json = false, timings = false;
-  bool no_progress = false, no_report = false;
+  bool no_progress = false, no_report = false, verify = false;
 
   bool talks() const { return !quiet && !json; }
 };
@@ -49,6 +49,8 @@ std::vector<std::string> overrides_of(const RunCommand& c) {
   if (!c.stepper.empty()) out.push_back(fmt::format("simulation.stepper={}", c.stepper));
   if (!c.solver.empty()) out.push_back(fmt::format("simulation.solver={}", c.solver));
   if (!c.friction.empty()) out.push_back(fmt::format("simulation.friction={}", c.friction));
+  // A resumed run may be verified though its scene does not ask for it.
+  if (c.verify && !c.resume) out.push_back("simulation.verify=true");
   return out;
 }
 
@@ -91,6 +93,18 @@ class Progress {
                format_residual(run.worst_residual), terminal_ ? "" : "\n");
     dirty_ = terminal_;
   }
+  void update(const VerificationProgress& run) {
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+    if (!shown_ || elapsed - last_ < (terminal_ ? 0.2 : 5.0)) return;
+    last_ = elapsed;
+    fmt::print(stderr, "{}verifying: t = {:.4g} of {:.4g} s {}, {:.0f} s{}",
+               terminal_ ? "\r\033[K" : "urto: ", run.time, run.end_time,
+               run.parts == 1   ? "once more"
+               : run.parts == 2 ? "at half the step"
+                                : "at a quarter of the step",
+               elapsed, terminal_ ? "" : "\n");
+    dirty_ = terminal_;
+  }
   void clear() {
     if (dirty_) fmt::print(stderr, "\r\033[K");
     dirty_ = false;
@@ -118,8 +132,9 @@ void print_start(const RunCommand& c, const Scene& scene, const StartReport& rep
   std::fflush(stdout);
 }
 
-int exit_code_of(const RunSummary& s) {
-  if (s.run.status == "interrupted") return interrupted;
+int exit_code_of(const RunOutcome& outcome) {
+  const RunSummary& s = outcome.summary;
+  if (s.run.status == "interrupted" || outcome.verification_interrupted) return interrupted;
   return s.verdict.level == Level::failure ? not_certified : success;
 }
 
@@ -131,7 +146,7 @@ int report(const RunCommand& c, const fs::path& directory, const RunOutcome& out
   for (const std::string& why : outcome.unwritten)
     print_error(fmt::format("no page was written: {}", why));
   const RunSummary& summary = outcome.summary;
-  const int code = exit_code_of(summary);
+  const int code = exit_code_of(outcome);
   if (c.json) {
     nlohmann::json out = to_json(summary);
     if (!c.resume) {
@@ -152,13 +167,19 @@ int report(const RunCommand& c, const fs::path& directory, const RunOutcome& out
   if (summary.run.status == "interrupted") {
     fmt::print(stderr, "urto: interrupted at t = {:.9g} s; urto run --resume -o {} goes on\n",
                summary.run.time, directory.string());
+  } else if (outcome.verification_interrupted) {
+    fmt::print(stderr,
+               "urto: the run has finished, its verification was interrupted; urto run --resume "
+               "--verify -o {} does it\n",
+               directory.string());
   }
   return code;
 }
 
 int run(const RunCommand& c) {
   const fs::path directory = directory_of(c);
-  const Scene scene = load(c, directory);
+  Scene scene = load(c, directory);
+  scene.options.verify = scene.options.verify || c.verify;
   Progress progress(!c.quiet && !c.no_progress);
   RunRequest request{
       .directory = directory, .resume = c.resume, .derived = {csv_files(), page_files()}};
@@ -176,6 +197,7 @@ int run(const RunCommand& c) {
     std::fflush(stdout);
   };
   request.on_step = [&](const RunProgress& now) { progress.update(now); };
+  request.on_verify = [&](const VerificationProgress& now) { progress.update(now); };
   request.stop = interrupt_requested;
   try {
     const RunOutcome outcome = run_scene(scene, request);
@@ -213,6 +235,9 @@ void add_options(CLI::App& sub, RunCommand& c) {
       ->check(CLI::IsMember({"exact", "convex"}));
   sub.add_option("--threads", c.threads, "For detection, islands, certificates: the same answer")
       ->type_name("N");
+  sub.add_flag(
+      "--verify", c.verify,
+      "Run again at half and a quarter of the step: how far is the motion from its limit?");
   sub.add_flag("--csv", c.csv, "Write states, joint coordinates and steps as CSV too");
   sub.add_flag("--no-report", c.no_report, "Write no page (report.html)");
   sub.add_flag("--resume", c.resume, "Go on from the checkpoint in the output directory");

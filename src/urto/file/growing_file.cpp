@@ -114,12 +114,6 @@ void GrowingFile::write(const std::string& path, const std::vector<std::string>&
   write(path, text_type(longest), {texts.size()}, padded.data());
 }
 
-void GrowingFile::remove(const std::string& path) {
-  const QuietHdf5 quiet;
-  if (H5Lexists(file_, path.c_str(), H5P_DEFAULT) <= 0) return;
-  if (H5Ldelete(file_, path.c_str(), H5P_DEFAULT) < 0) fail_write(path);
-}
-
 void GrowingFile::write_text(const std::string& path, std::string_view text) {
   const std::string one(text.empty() ? std::string_view("\0", 1) : text);
   write(path, text_type(one.size()), {}, one.data());
@@ -143,6 +137,12 @@ void GrowingFile::write_attribute(const std::string& key, hid_t type, const void
 
 void GrowingFile::write_attribute(const std::string& key, std::string_view text) {
   attach(file_, key, text);
+}
+
+void GrowingFile::remove(const std::string& path) {
+  const QuietHdf5 quiet;
+  if (H5Lexists(file_, path.c_str(), H5P_DEFAULT) <= 0) return;
+  if (H5Ldelete(file_, path.c_str(), H5P_DEFAULT) < 0) fail_write(path);
 }
 
 Hdf5Handle GrowingFile::create_column(const Column& c) const {

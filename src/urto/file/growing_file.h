@@ -55,14 +55,14 @@ class GrowingFile {
   /// Also a file whose writer was killed.
   static GrowingFile reopen(const std::filesystem::path& file);
 
-  /// The fixed part; of reopened files what is not there.
+  /// The fixed part; of a reopened file what is not there yet. Not of one that is shared.
   void write(const std::string& path, hid_t type, const Dims& dims, const void* data);
   void write(const std::string& path, const std::vector<std::string>& texts);
   void write_text(const std::string& path, std::string_view text);
   void write_attribute(const std::string& key, std::string_view text);
-  /// Takes a dataset or a group away, if it is there; before `share`.
-  void remove(const std::string& path);
   void write_attribute(const std::string& key, hid_t type, const void* value);
+  /// Takes away what is at a path, if something is. Before the file is shared.
+  void remove(const std::string& path);
 
   /// A growing dataset, cut to `rows` if the file was reopened. The pointer stays good.
   Column* column(const std::string& path, hid_t type, const Dims& inner, hsize_t rows = 0,

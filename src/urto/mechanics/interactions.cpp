@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "urto/math/rotation.h"
+
 namespace urto {
 
 void Interactions::clear(int columns) {
@@ -88,6 +90,16 @@ double* Interactions::add_entry(int column, int width) {
   J.entry_start.back() = static_cast<int>(J.entries.size());
   J.values.resize(offset + static_cast<std::size_t>(laws.back().dim) * width, 0.0);
   return J.values.data() + offset;
+}
+
+Vec3 contact_force(const Interactions& rows, int block, const Vector& impulses, double h) {
+  const Law& law = rows.laws[block];
+  const Contact& contact = rows.contacts[static_cast<std::size_t>(rows.origins[block].index)];
+  const int first = rows.J.row_start[block];
+  Vec3 local = Vec3::Zero();
+  for (int r = 0; r < std::min(law.dim, 3); ++r) local[r] = impulses[first + r] / h;
+  local[0] -= pull(law, rows.g[first]);
+  return contact_frame(contact.normal) * local;
 }
 
 }  // namespace urto

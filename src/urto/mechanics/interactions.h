@@ -118,6 +118,10 @@ struct Interactions {
   }
 };
 
+/// The force [N] of a contact's block on its body A, world axes, cohesion included; the multipliers
+/// are impulses of a time h (1: they are forces).
+Vec3 contact_force(const Interactions& rows, int block, const Vector& impulses, double h);
+
 /// Ids of blocks that are not contacts: kind and index packed. Contacts have the top bit set.
 inline std::uint64_t row_id(Origin kind, int index, int part = 0) {
   return (static_cast<std::uint64_t>(kind) << 40) | (static_cast<std::uint64_t>(index) << 8) |

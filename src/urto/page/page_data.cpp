@@ -233,6 +233,7 @@ PageData page_data(const ResultView& result, const PageOptions& options) {
   add_page_frames(result, model, options, data);
   data.json["flexible"] = json::array();
   data.json["steps"] = page_steps(result, data, options.step_points);
+  data.json["verification"] = page_verification(result, model.moving(), data);
   return data;
 }
 

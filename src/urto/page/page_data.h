@@ -37,5 +37,8 @@ nlohmann::json page_steps(const ResultView& result, PageData& data, long most);
 /// "frames", "contacts" and "series".
 void add_page_frames(const ResultView& result, const DrawnModel& model, const PageOptions& options,
                      PageData& data);
+/// Error bands of a verified run for the bodies that move; null for others.
+nlohmann::json page_verification(const ResultView& result, const std::vector<int>& moving,
+                                 PageData& data);
 
 }  // namespace urto

@@ -125,14 +125,9 @@ void add_contacts(const RowForces& forces, Frame& frame) {
     if (origin.kind != Origin::contact || origin.index >= static_cast<int>(rows.contacts.size()))
       continue;
     const Contact& c = rows.contacts[static_cast<std::size_t>(origin.index)];
-    Vec3 local = Vec3::Zero();
-    const int first = rows.J.row_start[i];
-    for (int r = 0; r < std::min(rows.laws[i].dim, 3); ++r)
-      local[r] = forces.impulses[first + r] / forces.h;
-    local[0] -= pull(rows.laws[i], rows.g[first]);
-    if (local[0] == 0 && c.gap > 0) continue;
-    frame.contacts.push_back(
-        {c.body_a, c.body_b, c.point, c.normal, contact_frame(c.normal) * local, c.gap});
+    const Vec3 force = contact_force(rows, i, forces.impulses, forces.h);
+    if (force.isZero(0) && c.gap > 0) continue;
+    frame.contacts.push_back({c.body_a, c.body_b, c.point, c.normal, force, c.gap});
   }
 }
 

@@ -13,6 +13,7 @@ struct Result {
   RunStatus status = {};
   std::vector<Frame> frames = {};
   std::vector<StepRecord> steps = {};
+  std::optional<Verification> verification = {};
 };
 
 /// The view of it; the result must outlive it.
@@ -27,6 +28,7 @@ class ResultValues final : public ResultView {
   std::vector<double> channel(int channel, long first, long count) const override;
   std::vector<std::vector<RecordedContact>> contacts(long first, long count) const override;
   std::vector<double> step_values(std::size_t column, long first, long count) const override;
+  std::optional<Verification> verification() const override { return result_.verification; }
 
  private:
   std::span<const Frame> frames(long first, long count) const;

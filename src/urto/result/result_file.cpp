@@ -174,6 +174,7 @@ ResultWriter ResultWriter::reopen(const std::filesystem::path& file, const Descr
   auto impl = std::make_unique<Impl>(GrowingFile::reopen(file));
   impl->file.remove("/verdict");  // of the part that is there
   impl->counts = counts;
+  impl->file.remove("/verification");  // of the run as it was
   impl->make_columns(description);
   return ResultWriter(std::move(impl));
 }
@@ -241,6 +242,7 @@ void write_result(const std::filesystem::path& file, const Result& result) {
   }
   for (const StepRecord& step : result.steps) writer.add_step(step);
   writer.finish(result.status);
+  if (result.verification) write_verification(file, *result.verification);
   write_verdict(file, judge(ResultValues(result)));
 }
 

@@ -54,6 +54,9 @@ class ResultWriter {
 
 /// Writes the verdict into a result that is complete, in the place of an earlier one.
 void write_verdict(const std::filesystem::path& file, const Verdict& verdict);
+/// Puts the verification of a run into its finished file, in place of an earlier one. Throws
+/// InputError if it cannot.
+void write_verification(const std::filesystem::path& file, const Verification& verification);
 
 /// A whole result at once, with its verdict.
 void write_result(const std::filesystem::path& file, const Result& result);
@@ -74,6 +77,7 @@ class ResultReader final : public ResultView {
   std::vector<double> channel(int channel, long first, long count) const override;
   std::vector<std::vector<RecordedContact>> contacts(long first, long count) const override;
   std::vector<double> step_values(std::size_t column, long first, long count) const override;
+  std::optional<Verification> verification() const override;
 
   // The file itself, by path.
   bool has(const std::string& path) const;

@@ -3,9 +3,11 @@
 // ones are read in parts.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "urto/analysis/verification.h"
 #include "urto/result/description.h"
 #include "urto/result/frame.h"
 
@@ -45,6 +47,8 @@ class ResultView {
   virtual std::vector<std::vector<RecordedContact>> contacts(long first, long count) const = 0;
   /// A column of `step_columns`; not-a-number if the result is older than the column.
   virtual std::vector<double> step_values(std::size_t column, long first, long count) const = 0;
+  /// How far the run is from its limit, if it was verified.
+  virtual std::optional<Verification> verification() const { return std::nullopt; }
 };
 
 }  // namespace urto

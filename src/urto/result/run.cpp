@@ -88,7 +88,10 @@ class Recording {
       : scene_(scene),
         request_(request),
         scales_(scales_of(scene.model)),
-        run_(scene.model, scene.options) {}
+        run_(scene.model, scene.options) {
+    // A resumed run's first part is not there to be sampled: it is done again.
+    if (scene.options.verify && !request.resume) sampler_.emplace(run_);
+  }
 
   /// Throws InputError; nothing was written then.
   void start();
@@ -96,6 +99,8 @@ class Recording {
   void close();
   const Simulation& run() const { return run_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// How far the finished run is from its limit; nothing if the caller stopped it before the end.
+  std::optional<Verification> verify();
 
  private:
   void begin();
@@ -103,6 +108,7 @@ class Recording {
   RunStatus status() const;
   void save_checkpoint();
   void record_last_step(bool frame);
+  bool go_on(const VerificationProgress& progress);
 
   const Scene& scene_;
   const RunRequest& request_;
@@ -110,7 +116,9 @@ class Recording {
   Simulation run_;
   std::vector<std::string> warnings_ = {};  ///< of the start
   std::optional<ResultWriter> writer_ = {};
+  std::optional<MotionSampler> sampler_ = {};
   RunStatus before_ = {};  ///< of a resumed run, how it stood
+  bool stopped_ = false;   ///< the caller ended the verification
   Clock::time_point begun_ = Clock::now();
 };
 
@@ -127,6 +135,7 @@ void Recording::begin() {
   clear_directory(request_);
   writer_.emplace(ResultWriter::create(result_path(request_.directory), description));
   if (run_.frame_due()) writer_->add_frame(record_frame(run_));
+  if (sampler_) sampler_->start();
 }
 
 void Recording::resume() {
@@ -157,6 +166,7 @@ void Recording::save_checkpoint() {
 }
 
 void Recording::record_last_step(bool frame) {
+  if (sampler_) sampler_->add(frame);
   writer_->add_step(record_step(run_, scales_));
   if (frame) writer_->add_frame(record_frame(run_));
 }
@@ -189,6 +199,24 @@ void Recording::close() {
   // A failed run's last good checkpoint stays; its last state would only fail again.
   if (run_.run_state() != RunState::failed) save_checkpoint();
   writer_->finish(ended);
+}
+
+bool Recording::go_on(const VerificationProgress& progress) {
+  if (request_.on_verify) request_.on_verify(progress);
+  stopped_ = stopped_ || (request_.stop && request_.stop());
+  return !stopped_;
+}
+
+std::optional<Verification> Recording::verify() {
+  const auto ask = [this](const VerificationProgress& progress) { return go_on(progress); };
+  const SampledMotion motion =
+      sampler_ ? sampler_->finish() : sample_run(scene_.model, scene_.options, [&](double t) {
+        return ask({1, t, run_.end_time()});
+      });
+  if (stopped_) return std::nullopt;
+  Verification out = verify_run(scene_.model, scene_.options, motion, ask);
+  if (stopped_) return std::nullopt;
+  return out;
 }
 
 void write_derived(const ResultView& result, const RunRequest& request, RunOutcome& outcome) {
@@ -225,6 +253,11 @@ RunOutcome run_scene(const Scene& scene, const RunRequest& request) {
     try {
       recording.step_until_done();
       recording.close();
+      if (scene.options.verify && recording.run().run_state() == RunState::finished) {
+        const std::optional<Verification> found = recording.verify();
+        if (found) write_verification(result_path(request.directory), *found);
+        outcome.verification_interrupted = !found;
+      }
     } catch (const InputError& error) {  // what was written before is kept
       outcome.broken =
           fmt::format("the run ended at t = {:.9g} s: {}", recording.run().state().t, error.what());

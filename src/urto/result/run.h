@@ -35,6 +35,8 @@ struct RunRequest {
       {};
   std::function<void(double time, long steps)> on_resume = {};
   std::function<void(const RunProgress& progress)> on_step = {};
+  /// Of the runs at smaller steps, with the setting `verify`.
+  std::function<void(const VerificationProgress& progress)> on_verify = {};
   std::function<bool()> stop = {};  ///< asked before every step; true interrupts the run
 };
 
@@ -44,6 +46,7 @@ struct RunOutcome {
   std::vector<std::string> warnings = {};         ///< of the start (start_look.h); the same
   std::vector<std::filesystem::path> files = {};  ///< what there is now
   std::vector<std::string> unwritten = {};        ///< why a file that was not required is not there
+  bool verification_interrupted = false;          ///< the run itself had finished
   std::string broken = {};  ///< why recording ended before the run did: the disk is full
 };
 

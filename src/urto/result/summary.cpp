@@ -9,6 +9,7 @@
 
 #include "urto/file/number_text.h"
 #include "urto/result/step_columns.h"
+#include "urto/result/verification_summary.h"
 
 namespace urto {
 namespace {
@@ -80,6 +81,7 @@ RunSummary summarise(const ResultView& result) {
     }
   }
   s.verdict = judge(result);
+  s.verification = result.verification();
   return s;
 }
 
@@ -122,6 +124,9 @@ std::vector<SummaryLine> summary_lines(const RunSummary& s) {
                       s.energy_of("supplied"), s.energy_of("friction"), s.energy_of("impact"),
                       s.energy_of("drive"), s.energy_of("damping"), s.energy_of("recovery"),
                       s.energy_of("numerical")));
+  if (s.verification) {
+    for (SummaryLine& line : verification_lines(*s.verification)) out.push_back(std::move(line));
+  }
   return with_verdict(s.verdict, std::move(out));
 }
 

@@ -26,6 +26,7 @@ struct RunSummary {
   std::vector<NamedNumber> energy = {};   ///< [J] at the end: the columns energy/…
   std::vector<NamedNumber> seconds = {};  ///< of all steps together: the columns seconds/…
   Verdict verdict = {};
+  std::optional<Verification> verification = {};
 
   bool finished() const { return run.status == "finished"; }
   double energy_of(std::string_view name) const;  ///< zero before the first step

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "urto/result/verification_summary.h"
+
 namespace urto {
 
 using nlohmann::json;
@@ -19,36 +21,38 @@ json to_json(const RunSummary& s) {
   json energy{{"start", s.run.start_energy}}, seconds = json::object();
   for (const NamedNumber& e : s.energy) energy[e.name] = e.value;
   for (const NamedNumber& phase : s.seconds) seconds[phase.name] = phase.value;
-  return {{"version", s.urto_version},
-          {"title", s.title},
-          {"stepper", s.settings.stepper.name},
-          {"solver", s.settings.solver.solver},
-          {"friction", friction_word(s.settings)},
-          {"tolerance", s.settings.solver.tolerance},
-          {"duration", s.settings.duration},
-          {"step", s.settings.step},
-          {"status", s.run.status},
-          {"failure", s.run.failure},
-          {"time", s.run.time},
-          {"wall_seconds", s.run.wall_seconds},
-          {"steps", s.counts.steps},
-          {"rejected", s.run.rejected},
-          {"missed", s.run.missed},
-          {"frames", s.counts.frames},
-          {"bodies", s.bodies},
-          {"joints", s.joints},
-          {"dofs", s.run.dofs},
-          {"equality_rows", s.run.equality_rows},
-          {"mobility", s.run.mobility()},
-          {"most_contacts", s.most_contacts},
-          {"worst",
-           {{"residual", s.run.worst_residual},
-            {"residual_time", s.run.worst_residual_time},
-            {"joint_error", s.run.worst_joint_error},
-            {"penetration", s.run.worst_penetration}}},
-          {"energy", std::move(energy)},
-          {"phase_seconds", std::move(seconds)},
-          {"verdict", to_json(s.verdict)}};
+  json out = {{"version", s.urto_version},
+              {"title", s.title},
+              {"stepper", s.settings.stepper.name},
+              {"solver", s.settings.solver.solver},
+              {"friction", friction_word(s.settings)},
+              {"tolerance", s.settings.solver.tolerance},
+              {"duration", s.settings.duration},
+              {"step", s.settings.step},
+              {"status", s.run.status},
+              {"failure", s.run.failure},
+              {"time", s.run.time},
+              {"wall_seconds", s.run.wall_seconds},
+              {"steps", s.counts.steps},
+              {"rejected", s.run.rejected},
+              {"missed", s.run.missed},
+              {"frames", s.counts.frames},
+              {"bodies", s.bodies},
+              {"joints", s.joints},
+              {"dofs", s.run.dofs},
+              {"equality_rows", s.run.equality_rows},
+              {"mobility", s.run.mobility()},
+              {"most_contacts", s.most_contacts},
+              {"worst",
+               {{"residual", s.run.worst_residual},
+                {"residual_time", s.run.worst_residual_time},
+                {"joint_error", s.run.worst_joint_error},
+                {"penetration", s.run.worst_penetration}}},
+              {"energy", std::move(energy)},
+              {"phase_seconds", std::move(seconds)},
+              {"verdict", to_json(s.verdict)}};
+  if (s.verification) out["verification"] = to_json(*s.verification);
+  return out;
 }
 
 json to_json(const Verdict& verdict) {

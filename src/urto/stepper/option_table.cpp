@@ -200,6 +200,10 @@ constexpr OptionInfo table[] = {
         "Threads for detection, rows, islands and certificates: the same answer for any number."),
     flag<&SimulationOptions::stop_on_failure>(
         "stop_on_failure", run, "End the run at the first step that misses its tolerance."),
+    flag<&SimulationOptions::verify>(
+        "verify", run,
+        "Run again at half and a quarter of the step, and say how far the motion is from its "
+        "limit."),
 
     name<&StepperOptions::name>("stepper", stepper_names, run, "The time stepper."),
     word<&StepperOptions::friction>(

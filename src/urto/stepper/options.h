@@ -86,6 +86,9 @@ struct SimulationOptions {
   SolveOptions solver = {};  ///< name, tolerance, limits of the step problem's solver
   bool stop_on_failure =
       false;  ///< end the run at the first step that misses its tolerance (else go on and report)
+  /// Run again at half and a quarter of the step and say how far the motion is from its limit
+  /// (analysis/verification.h). The drivers of runs do it: a Simulation is one run.
+  bool verify = false;
 };
 
 /// Throws InputError for values out of range, and for settings that contradict each other.

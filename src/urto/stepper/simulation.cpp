@@ -100,13 +100,18 @@ bool Simulation::fail(std::string why) {
 }
 
 bool Simulation::advance() {
+  return advance_to(options_.duration);
+}
+
+bool Simulation::advance_to(double stop) {
   if (run_state_ != RunState::running) return false;
+  const double end = std::min(stop, options_.duration);
   // Half a millionth of a step is rounding of t, not time left.
-  if (point_.state.t >= options_.duration - 5e-7 * options_.step) {
-    run_state_ = RunState::finished;
+  if (point_.state.t >= end - 5e-7 * options_.step) {
+    if (end >= options_.duration) run_state_ = RunState::finished;
     return false;
   }
-  if (!take_step()) return false;
+  if (!take_step(end)) return false;
   account(report_);
   if (!point_.state.q.allFinite() || !point_.state.v.allFinite())
     return fail("the state is not a number any more");
@@ -141,8 +146,8 @@ void Simulation::account(const StepReport& r) {
   total_ += r.timings;
 }
 
-bool Simulation::take_step() {
-  const double left = options_.duration - point_.state.t;
+bool Simulation::take_step(double end) {
+  const double left = end - point_.state.t;
   const bool last = left < options_.step * (1 + 1e-6);
   // A crumb at the end would have to remove the joint error of a whole step, O(h²), within it: a
   // blow. Two equal steps instead.
@@ -156,11 +161,12 @@ bool Simulation::take_step() {
   const bool whole = outcome.t >= goal;
   // Time by multiplication: a sum of a million steps would drift by its rounding.
   if (whole && (options_.adaptive || last)) {
-    point_.state.t = options_.duration;
+    point_.state.t = end;
   } else if (whole && !split && !options_.adaptive && on_grid_) {
     point_.state.t = static_cast<double>(point_.steps + 1) * options_.step;
   }
-  on_grid_ = on_grid_ && whole;
+  const double grid = static_cast<double>(point_.steps + 1) * options_.step;
+  on_grid_ = on_grid_ && whole && std::abs(point_.state.t - grid) <= 1e-9 * options_.step;
   return true;
 }
 

@@ -64,6 +64,9 @@ class Simulation {
   /// Takes one accepted step. False when the run is over: `run_state` and `failure` say why. Never
   /// throws for trouble of the numerical kind.
   bool advance();
+  /// The same, but no step goes beyond `stop`, where one ends exactly: false when there, too. For
+  /// runs that are compared at given times.
+  bool advance_to(double stop);
 
   /// Of a run of a model only.
   const RigidSystem& system() const;
@@ -90,7 +93,7 @@ class Simulation {
  private:
   struct Parts;
   void double_steps(int order);
-  bool take_step();
+  bool take_step(double end);
   void account(const StepReport& report);
   bool fail(std::string why);
 
