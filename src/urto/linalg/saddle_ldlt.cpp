@@ -9,7 +9,7 @@ namespace urto {
 namespace {
 
 constexpr std::size_t most_factors = 256;  // an island that is handed on has dozens of guesses
-constexpr long most_values = 2'000'000;  // of all factors but the one in use
+constexpr long most_values = 2'000'000;    // of all factors but the one in use
 
 // One row block of a step problem has at most six rows (max_block); joints are split into such.
 constexpr int most_rows = 12;

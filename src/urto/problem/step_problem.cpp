@@ -178,40 +178,6 @@ double asymmetry(const SparseMatrix& A) {
   return size > 0 ? largest(difference) / size : 0;
 }
 
-StepProblem without_block(const StepProblem& problem, int block) {
-  const BlockRows& J = problem.J;
-  const int first = problem.K.start[block], count = problem.K.sets[block].dim;
-  StepProblem out;
-  out.H = problem.H;
-  out.a = problem.a;
-  out.b.resize(problem.rows() - count);
-  out.b << problem.b.head(first), problem.b.tail(out.b.size() - first);
-  out.J.columns = J.columns;
-  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  for (int i = 0; i < problem.blocks(); ++i) {
-    if (i == block) continue;
-    out.K.push_back(problem.K.sets[i]);
-    out.J.add_block(J.height(i));
-    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
-      const BlockRows::Entry& entry = J.entries[e];
-      out.J.add_entry(entry.column, Eigen::Map<const RowMajor>(J.values.data() + entry.offset,
-                                                               J.height(i), entry.width));
-    }
-  }
-  std::vector<Eigen::Triplet<double>> kept;
-  const auto place = [&](Eigen::Index row) { return row < first ? row : row - count; };
-  const auto gone = [&](Eigen::Index row) { return row >= first && row < first + count; };
-  for (int c = 0; c < problem.E.outerSize(); ++c) {
-    for (SparseMatrix::InnerIterator it(problem.E, c); it; ++it) {
-      if (!gone(it.row()) && !gone(it.col()))
-        kept.emplace_back(place(it.row()), place(it.col()), it.value());
-    }
-  }
-  out.E.resize(out.b.size(), out.b.size());
-  out.E.setFromTriplets(kept.begin(), kept.end());
-  return out;
-}
-
 const BlockMatrix* block_diagonal_mass(const StepProblem& problem) {
   const auto* blocks = std::get_if<BlockMatrix>(&problem.H);
   return blocks != nullptr && blocks->is_block_diagonal() ? blocks : nullptr;

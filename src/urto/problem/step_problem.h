@@ -57,10 +57,6 @@ StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const V
 /// relative to their largest entry.
 void validate(const StepProblem& problem, std::string_view name, double symmetry_tolerance = 0.02);
 
-/// The problem without row block `block`: its constraint is dropped, the other rows keep their
-/// order.
-StepProblem without_block(const StepProblem& problem, int block);
-
 /// H if it is block-diagonal, stored by blocks; null otherwise.
 const BlockMatrix* block_diagonal_mass(const StepProblem& problem);
 /// H, whatever way it is stored.
