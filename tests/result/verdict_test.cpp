@@ -21,7 +21,7 @@ using nlohmann::json;
 Result recorded(const Scene& scene) {
   Simulation run(scene.model, scene.options);
   run.start();
-  Result result{.description = describe(scene)};
+  Result result{.description = first_moment(scene).result.description};
   const ModelScales scales = scales_of(scene.model);
   while (run.advance()) result.steps.push_back(record_step(run, scales));
   result.status = record_status(run);
