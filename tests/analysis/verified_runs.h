@@ -110,10 +110,6 @@ inline const QuantityError& error_of(const VerifiedRun& run, std::string_view na
 /// the mean.
 inline void expect_within(double factor, const QuantityError& estimate, const TrueError& truth,
                           const std::string& what = {}) {
-  if (getenv("URTO_SHOW"))
-    printf("   RATIO %-18s %-22s worst %8.3f (true %.3e) mean %8.3f order %.2f\n",
-           estimate.name.c_str(), what.c_str(), estimate.worst / truth.worst, truth.worst,
-           estimate.mean / truth.mean, estimate.order);
   EXPECT_GT(truth.worst, 0) << what << " " << estimate.name;
   EXPECT_LT(estimate.worst, factor * truth.worst) << what << " " << estimate.name;
   EXPECT_GT(estimate.worst, truth.worst / factor) << what << " " << estimate.name;
