@@ -168,9 +168,10 @@ struct Ends {
   const Convex& own() const { return of_a ? pair.a : pair.b; }
   const Convex& other() const { return of_a ? pair.b : pair.a; }
   double size() const { return pair.a.extent + pair.b.extent; }
-  Vec3 to_other(const Vec3& x) const { return of_a ? pair.R.transpose() * (x - pair.t) : x; }
-  Vec3 from_other(const Vec3& x) const { return of_a ? pair.R * x + pair.t : x; }
-  Vec3 turned_from_other(const Vec3& n) const { return of_a ? pair.R * n : n; }
+  Vec3 from_own(const Vec3& x) const { return of_a ? x : Vec3(pair.R * x + pair.t); }
+  Vec3 to_other(const Vec3& x) const { return of_a ? Vec3(pair.R.transpose() * (x - pair.t)) : x; }
+  Vec3 from_other(const Vec3& x) const { return of_a ? Vec3(pair.R * x + pair.t) : x; }
+  Vec3 turned_from_other(const Vec3& n) const { return of_a ? Vec3(pair.R * n) : n; }
   // Of the core, from a feature that the sweep has carried out along the normal.
   Vec3 core_point(const Vec3& swept) const {
     return swept + (of_a ? own().radius : -own().radius) * nearest.normal;
@@ -265,8 +266,8 @@ struct Ends {
     const double radius = is_revolved(own()) ? std::hypot(in_own[0], in_own[1]) : 0;
     const bool rim = radius > tolerance;
     const Vec3 middle(rim ? 0 : in_own[0], rim ? 0 : in_own[1], in_own[2]);
-    const Vec3 there = of_a ? pair.R.transpose() * (middle - pair.t) : pair.R * middle + pair.t;
-    const Vec3 axis = of_a ? pair.R.row(2).transpose() : pair.R.col(2);
+    const Vec3 there = of_a ? to_other(middle) : from_own(middle);
+    const Vec3 axis = of_a ? Vec3(pair.R.row(2)) : Vec3(pair.R.col(2));
     if (target.is_beyond(there, axis, rim ? radius : 0, reach + pair.a.radius + pair.b.radius)) {
       return false;
     }
