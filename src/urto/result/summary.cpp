@@ -68,7 +68,7 @@ RunSummary summarise(const ResultView& result) {
     } else if (column.starts_with("energy/")) {
       const auto values = result.step_values(c, 0, steps);
       s.energy.push_back({name, values.empty() ? 0 : values.back()});
-      if (name == "numerical") numerical = largest(values);
+      if (name == "numerical" || name == "unexplained") numerical += largest(values);
       if (counts_as_exchanged(name)) exchanged = std::max(exchanged, largest(values));
     }
   }
