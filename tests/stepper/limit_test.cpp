@@ -47,7 +47,8 @@ TEST(Limit, BrokenAtTheStartIsBroughtBackAtTheRecoveryRate) {
       Simulation run(rod.model, o);
       run.start();
       while (run.advance())
-        EXPECT_LT(run.energy().kinetic, .5 * rod.inertia * rate * rate * (1 + 1e-4) + 1e-12) << rate;
+        EXPECT_LT(run.energy().kinetic, .5 * rod.inertia * rate * rate * (1 + 1e-4) + 1e-12)
+            << rate;
       EXPECT_NEAR(angular_velocity(rod.model, run.state(), 1)[2], -rate, 1e-6);
       EXPECT_NEAR(run.energy().recovery, rod.inertia * rate * rate, 1e-6) << rate;
     }
