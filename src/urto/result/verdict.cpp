@@ -231,7 +231,7 @@ void Judge::weigh_penetration() {
 /// by: their own zeros mean nothing.
 double Judge::energy_that_moves() const {
   double most = 0;
-  for (const char* account : {"kinetic", "supplied", "friction", "impact", "damping"}) {
+  for (const char* account : {"kinetic", "supplied", "friction", "impact", "drive", "damping"}) {
     for (const double x : steps_.column(fmt::format("energy/{}", account)))
       most = std::max(most, std::abs(x));  // not-a-number counts as nothing
   }
@@ -253,7 +253,11 @@ double Judge::energy_that_moves() const {
 // Gained is what the account rose by from any moment to a later one: what was lost before does not
 // pay for it.
 void Judge::weigh_energy() {
-  const auto numerical = steps_.column("energy/numerical");
+  // What no account explains came from nowhere as well.
+  auto numerical = steps_.column("energy/numerical");
+  const auto unexplained = steps_.column("energy/unexplained");
+  for (std::size_t k = 0; k < std::min(numerical.size(), unexplained.size()); ++k)
+    numerical[k] += unexplained[k];
   const auto potential = steps_.column("energy/potential");
   double level = 0;
   for (const double x : potential) level = std::max(level, std::abs(x));
