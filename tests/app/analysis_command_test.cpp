@@ -54,6 +54,24 @@ TEST_F(AnalysisCommand, StaticsHangsTheDoublePendulum) {
   EXPECT_NE(text.out.find("equilibrium in"), std::string::npos);
 }
 
+TEST_F(AnalysisCommand, NothingMovesAndEveryCommandSaysSo) {
+  for (const std::string kind : {"fixed", "kinematic"}) {
+    const std::string held = "--set bodies.rod.kind=" + kind;
+    for (const std::string command : {"check", "run", "view"}) {
+      const std::string files = command == "check" ? ""
+                                : command == "run" ? " -o out"
+                                                   : " -o a.html";
+      const Output o = run(command, "pendulum", held + files);
+      EXPECT_EQ(o.code, 0) << command << ": " << o.err;
+    }
+    for (const std::string command : {"statics", "modes"}) {
+      const Output o = run(command, "pendulum", held);
+      EXPECT_EQ(o.code, 2) << command;
+      EXPECT_NE(o.err.find("found no moving body"), std::string::npos) << o.err;
+    }
+  }
+}
+
 TEST_F(AnalysisCommand, ModesOfTheLongChainAreThoseOfBessel) {
   const Output o = run("modes", "chain-100", "-n 3 --json");
   ASSERT_EQ(o.code, 0) << o.err;

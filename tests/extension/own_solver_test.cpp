@@ -1,6 +1,5 @@
 // A program's own solver, written outside the library: projected Richardson iteration with De
-// Saxcé's term at the current velocity, λ ← Π(λ − û/2m) with m the mean diagonal of each block of
-// W.
+// Saxcé's term at the current velocity, λ ← Π(λ − û/2m), m the mean diagonal of a block of W.
 #include <gtest/gtest.h>
 
 #include "stepper/scenes.h"
@@ -36,17 +35,14 @@ class Richardson final : public Method {
 const Capabilities can{
     .cones = true, .boxes = true, .exact_friction = true, .convex_friction = true};
 
-void register_once() {
-  static const bool done = [] {
-    register_solver({"richardson", "projected Richardson", can},
-                    [] { return std::make_unique<Richardson>(); });
-    return true;
-  }();
-  ASSERT_TRUE(done);
-}
+const bool registered = [] {
+  register_solver({"richardson", "projected Richardson", can},
+                  [] { return std::make_unique<Richardson>(); });
+  return true;
+}();
 
 TEST(OwnSolver, SolvesAProblemByName) {
-  register_once();
+  ASSERT_TRUE(registered);
   EXPECT_EQ(solvers().back().name, "richardson");
   const StepProblem p = sphere_packing({.contacts = 20, .mu = 0.3, .step = 1e-3});
   const Solution own =
@@ -57,7 +53,6 @@ TEST(OwnSolver, SolvesAProblemByName) {
 }
 
 TEST(OwnSolver, SolvesTheStepsOfARun) {
-  register_once();
   Model m = urto::testing::empty_model();
   urto::testing::add_floor(m);
   for (int k = 0; k < 3; ++k) urto::testing::add_ball(m, "", {0.5 * k, 0, 0.11}, 0.1, 1);
@@ -74,7 +69,6 @@ TEST(OwnSolver, SolvesTheStepsOfARun) {
 }
 
 TEST(OwnSolver, NamesMustNotClashAndWhatItCannotDoIsRefused) {
-  register_once();
   const auto make = [] { return std::make_unique<Richardson>(); };
   EXPECT_THROW(register_solver({"nsgs", "", can}, make), InputError);
   EXPECT_THROW(register_solver({"richardson", "", can}, make), InputError);

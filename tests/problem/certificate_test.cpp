@@ -214,6 +214,30 @@ TEST(Certificate, LargeForcesThatCancelAreRoundingOfTheBalance) {
   EXPECT_GT(certify(p, Vec3(0.1 + 1e6 * off, 0.1, 0), Vec3::Zero(), Friction::exact).momentum, 0.1);
 }
 
+TEST(Certificate, ASingularMassHasACertificateToo) {
+  // Rounding makes H = M + h²K singular where h²K is 10¹⁶ times M; H⁻¹a, the scale, is then none.
+  StepProblem p = sliding_mass({.mass = 1, .mu = 0, .velocity = 0, .gap = 1});
+  SparseMatrix H(3, 3);
+  for (int row = 0; row < 2; ++row) {
+    for (int column = 0; column < 2; ++column) H.insert(row, column) = row == column ? 1 : -1;
+  }
+  H.insert(2, 2) = 1;
+  p.H = H;
+  p.a = Vec3(0, 0, 1);
+  EXPECT_LT(certify(p, Vec3(5, 5, 1), Vec3::Zero(), Friction::exact).residual(), 1e-14);
+  EXPECT_GT(certify(p, Vec3(5, 4, 1), Vec3::Zero(), Friction::exact).residual(), 0.1);
+}
+
+TEST(Certificate, MotionsWhoseSquaresUnderflowAreNone) {
+  // What dies out along its joints by twenty digits a step (1e-12 of the regularisation, and again)
+  // comes to numbers whose norms are zero although they are not.
+  StepProblem p = coasting_on_a_rail(0);
+  const Vector nearly = Vector::Constant(3, 2.5e-152);
+  EXPECT_EQ(certify(p, Vector::Zero(3), nearly, Friction::exact).residual(), 0);
+  const Vector wrong = Vector::Constant(3, 1e-100);
+  EXPECT_GT(certify(p, Vector::Zero(3), wrong, Friction::exact).momentum, 0.1);
+}
+
 TEST(Certificate, NotANumberNeverMeetsATolerance) {
   const Vector nan = Vector::Constant(3, std::numeric_limits<double>::quiet_NaN());
   const Certificate c = certify(sliding_on_ground(), nan, nan, Friction::exact);

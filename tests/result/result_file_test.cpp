@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <random>
 #include <sys/wait.h>
 
 #include <gtest/gtest.h>
@@ -207,6 +208,36 @@ TEST_F(ResultFile, StaysSmallHoweverOftenItIsAppendedTo) {
   }
   writer.finish(record_status(run));
   EXPECT_LT(fs::file_size(path("r.h5")), 2'500'000u);
+}
+
+// HDF5 tries a hundred times, each after twice the time, to read what another process may be
+// writing: for ever, where it is damage. The structures have checksums, the numbers have none.
+TEST_F(ResultFile, DamageIsFoundSoon) {
+  write_run(path("r.h5"), samples::hanging_scene);
+  std::ifstream in(path("r.h5"), std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  std::mt19937 engine(17);
+  int refused = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::string damaged = whole;
+    // Most of the structures are at the beginning and at the end.
+    const std::size_t part = std::min<std::size_t>(whole.size(), 6000);
+    const std::size_t at = engine() % part + (round % 3 == 0 ? whole.size() - part : 0);
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << engine() % 8));
+    std::ofstream(path("damaged.h5"), std::ios::binary) << damaged;
+    try {
+      const ResultReader r(path("damaged.h5"));
+      r.status();
+      const ResultCounts counts = r.counts();
+      r.times(0, counts.frames);
+      for (std::size_t k = 0; k < r.description().channels.size(); ++k)
+        r.channel(static_cast<int>(k), 0, counts.frames);
+    } catch (const InputError& error) {
+      ++refused;
+      EXPECT_LT(std::string(error.what()).size(), 1000u);
+    }
+  }
+  EXPECT_GT(refused, 15);
 }
 
 TEST_F(ResultFile, RefusesForeignFiles) {

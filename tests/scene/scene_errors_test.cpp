@@ -26,6 +26,12 @@ TEST(SceneErrors, SyntaxHasLineAndColumn) {
       {"{\n  \"urto\": 1,\n  \"é\" 1}",
        "line 3, column 7: syntax error while parsing object separator - unexpected number literal; "
        "expected ':'"},
+      {"{\n  \"urto\": 1, // a, \"b\n}",
+       "line 2, column 12: found a comma before '}', expected another item or no comma"},
+      {"{\"a\": [1, /* , */ 2, /* ] */ ]}",
+       "line 1, column 20: found a comma before ']', expected another item or no comma"},
+      {"{\"a\": \"x\\\\\", \"b\": [\",\" ]]}",
+       "line 1, column 25: syntax error while parsing object - unexpected ']'; expected '}'"},
       {"{\"urto\": 1, \"gravity\": 1e999}", "/gravity: number overflow parsing '1e999'"},
       {"{\"urto\": " + deep, "nested more than 64 deep"},
       {scene_text(R"("bodies": [{}, {"mass": 1, "mass": 2}])"),

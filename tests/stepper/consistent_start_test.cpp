@@ -111,5 +111,20 @@ TEST(ConsistentStart, NoBodiesAtAllIsAModelToo) {
   EXPECT_EQ(run.run_state(), RunState::finished);
 }
 
+TEST(ConsistentStart, JointsMayHoldBodiesThatDoNotMove) {
+  for (const BodyKind kind : {BodyKind::fixed, BodyKind::kinematic}) {
+    Model m = rod_chain(1);
+    m.bodies[1].kind = kind;
+    finalize(m);
+    Simulation run(m, {.duration = 0.01});
+    run_to_end(run);
+    EXPECT_EQ(run.run_state(), RunState::finished) << run.failure();
+    EXPECT_EQ(run.checkpoint().missed, 0);
+    m.bodies[1].start.position[1] = 0.5;  // beside its hinge, and nothing can bring it there
+    Simulation wrong(m, {.duration = 0.01});
+    EXPECT_THROW(wrong.start(), InputError);
+  }
+}
+
 }  // namespace
 }  // namespace urto

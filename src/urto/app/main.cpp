@@ -9,6 +9,7 @@
 #include "urto/app/command.h"
 #include "urto/app/interrupt.h"
 #include "urto/error.h"
+#include "urto/file/hdf5_io.h"
 #include "urto/linalg/blas_threads.h"
 #include "urto/linalg/kept_lu.h"
 #include "urto/linalg/pivoting_factor.h"
@@ -107,6 +108,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   urto::use_one_blas_thread();
+  urto::leave_hdf5_at_exit();
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

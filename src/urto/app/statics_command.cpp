@@ -7,6 +7,7 @@
 
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
+#include "urto/error.h"
 #include "urto/page/analysis_page.h"
 #include "urto/stepper/simulation.h"
 
@@ -24,6 +25,10 @@ void add_equilibrium_options(CLI::App& sub, EquilibriumRequest& request) {
 
 EquilibriumResult load_as_given(const EquilibriumRequest& request) {
   EquilibriumResult out{.scene = load_scene(request.scene, request.set)};
+  if (out.scene.model.slots == 0) {
+    throw InputError(request.scene, "no moving body",
+                     "at least one of kind \"dynamic\", for its equilibrium and its modes");
+  }
   RigidSystem system(out.scene.model);
   out.start = initial_state(out.scene.model);
   out.assembled = consistent_start(system, out.scene.options, out.start);

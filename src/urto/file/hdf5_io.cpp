@@ -70,6 +70,10 @@ std::string hdf5_reason() {
   return reason.empty() ? "no reason given" : reason;
 }
 
+void leave_hdf5_at_exit() {
+  H5dont_atexit();
+}
+
 Hdf5File Hdf5File::open(const std::filesystem::path& file) {
   const QuietHdf5 quiet;
   std::error_code error;

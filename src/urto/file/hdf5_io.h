@@ -18,6 +18,10 @@
 
 namespace urto {
 
+/// For the command, before anything of HDF5: at the exit the library looks for what it lost in
+/// damaged files, and complains at length. Our files are closed by then.
+void leave_hdf5_at_exit();
+
 class Hdf5File {
  public:
   static Hdf5File open(const std::filesystem::path& file);

@@ -142,8 +142,13 @@ void resize(Vector& v, Eigen::Index size) {
   if (v.size() != size) v.resize(size);
 }
 
+// Norms are roots of sums of squares, which underflow below this: a motion that dies out along its
+// joints passes it after a few steps.
+constexpr double smallest_norm = 1e-140;
+
 double relative(double value, double size) {
-  return size > 0 ? value / size : value;
+  if (size > smallest_norm) return value / size;
+  return value <= smallest_norm ? 0 : value;
 }
 
 // A sum of n terms t is known to n ε Σ|t| at best (Higham, Accuracy and Stability of Numerical
@@ -199,12 +204,15 @@ bool Certifier::solve_coupled(const BlockMatrix& H, const Vector& a) {
   return true;
 }
 
-void Certifier::solve_mass(const StepProblem& p) {
+void Certifier::solve_mass(const StepProblem& p, const Vector& x) {
   const BlockMatrix* blocks = block_diagonal_mass(p);
   if (blocks == nullptr) {
     const auto* coupled = std::get_if<BlockMatrix>(&p.H);
-    if (coupled == nullptr || !solve_coupled(*coupled, p.a))
-      free_ = Eigen::SparseLU<SparseMatrix>(sparse_mass(p)).solve(p.a);
+    if (coupled != nullptr && solve_coupled(*coupled, p.a)) return;
+    const Eigen::SparseLU<SparseMatrix> lu(sparse_mass(p));
+    // An H that is singular to rounding (milligrams on springs of 10⁸ N/m) has no q: what is left
+    // as a scale is the motion itself.
+    free_ = lu.info() == Eigen::Success ? Vector(lu.solve(p.a)) : x;
     return;
   }
   invert_blocks(*blocks);
@@ -230,7 +238,7 @@ void Certifier::measure_motion(const StepProblem& p, const Vector& x, const Vect
   reaction_.setZero();
   if (p.dofs() > 0) {
     multiply_mass(p, x, Hx_);
-    solve_mass(p);
+    solve_mass(p, x);
   }
   compliance_.setZero();
   terms_.setZero();

@@ -66,7 +66,7 @@ class Certifier {
                       double terms_of_b);
   void invert_blocks(const BlockMatrix& H);
   bool solve_coupled(const BlockMatrix& H, const Vector& a);
-  void solve_mass(const StepProblem& p);
+  void solve_mass(const StepProblem& p, const Vector& x);
   double inverse_mass_norm(const BlockMatrix& H, const BlockRows::Entry& entry,
                            const double* v) const;
   void measure_scales(const StepProblem& p);

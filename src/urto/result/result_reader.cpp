@@ -18,8 +18,15 @@ namespace {
 
 constexpr std::size_t longest_text = std::size_t{1} << 30;
 
+// A reader beside the writer may meet half-written metadata, and tries again after twice the time,
+// 1 ns at first. HDF5 tries a hundred times: a damaged file would keep it for ever. These attempts
+// take 17 ms in all.
+constexpr unsigned attempts = 24;
+
 Hdf5Handle open_shared(const std::filesystem::path& file) {
-  Hdf5Handle id(H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_metadata_read_attempts(access, attempts);
+  Hdf5Handle id(H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access), H5Fclose);
   // Files of the older format, which nobody can be writing, refuse to be shared.
   if (!id.valid()) id = Hdf5Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   return id;

@@ -1,5 +1,6 @@
 // Text into JSON. nlohmann's parser takes the last of two equal keys and any depth of nesting; a
 // callback that follows the parser refuses both.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -81,9 +82,37 @@ std::string syntax_message(const std::string& what) {
   return start == std::string::npos ? what : what.substr(start + 2);
 }
 
+/// Where the last character stands that is neither space nor part of a comment; npos if there is
+/// none. Strings may contain what looks like a comment.
+std::size_t last_significant(std::string_view text) {
+  std::size_t last = std::string_view::npos;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    if (text[k] == '"') {
+      for (++k; k < text.size() && text[k] != '"'; ++k) k += text[k] == '\\' ? 1 : 0;
+      last = std::min(k, text.size() - 1);
+    } else if (text.substr(k, 2) == "//") {
+      k = std::min(text.find('\n', k), text.size());
+    } else if (text.substr(k, 2) == "/*") {
+      k = std::min(text.find("*/", k + 2), text.size() - 1) + 1;
+    } else if (std::string_view(" \t\r\n").find(text[k]) == std::string_view::npos) {
+      last = k;
+    }
+  }
+  return last;
+}
+
 [[noreturn]] void fail_syntax(std::string_view text, std::string_view name, std::size_t byte,
                               const std::string& what) {
-  const std::string_view read = text.substr(0, byte == 0 ? 0 : byte - 1);
+  std::string_view read = text.substr(0, byte == 0 ? 0 : byte - 1);
+  std::string message = syntax_message(what);
+  const std::size_t last = last_significant(read);
+  const bool closes =
+      read.size() < text.size() && (text[read.size()] == '}' || text[read.size()] == ']');
+  if (closes && last != std::string_view::npos && read[last] == ',') {
+    message = fmt::format("found a comma before '{}', expected another item or no comma",
+                          text[read.size()]);
+    read = read.substr(0, last);
+  }
   std::size_t line = 1, column = 1;
   for (const char c : read) {
     if (c == '\n') {
@@ -93,8 +122,7 @@ std::string syntax_message(const std::string& what) {
       ++column;  // counts characters, not bytes
     }
   }
-  throw InputError(
-      fmt::format("{}: line {}, column {}: {}", name, line, column, syntax_message(what)));
+  throw InputError(fmt::format("{}: line {}, column {}: {}", name, line, column, message));
 }
 
 }  // namespace

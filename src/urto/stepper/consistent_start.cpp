@@ -241,7 +241,7 @@ StartReport consistent_start(const System& mechanics, const SimulationOptions& o
   }
   find_rank(system, state, rows, report);
   // Rounding of positions far from the origin is not a contradiction.
-  const double reach = 1 + (state.q.size() > 0 ? state.q.cwiseAbs().maxCoeff() : 0.0);
+  const double reach = 1 + state.q.lpNorm<Eigen::Infinity>();
   const int worst = worst_row(rows, rows.g);
   if (options.assemble && worst >= 0 &&
       !(std::abs(rows.g[worst]) <= std::max(10 * tolerance, 1e-10) * reach)) {
@@ -254,15 +254,13 @@ StartReport consistent_start(const System& mechanics, const SimulationOptions& o
     std::vector<double> u(rate.data(), rate.data() + rate.size());
     for (int r = 0; r < rows.rows(); ++r) u[r] += rows.g_t[r];
     const int fastest = worst_row(rows, u);
-    const double size = 1 + state.v.cwiseAbs().maxCoeff();
+    const double size = 1 + state.v.lpNorm<Eigen::Infinity>();
     if (fastest >= 0 && !(std::abs(u[fastest]) <= 1e-8 * size)) {
       refuse(system, report, rows, fastest, std::abs(u[fastest]), "velocity");
     }
   }
-  if (system.nv() > 0) {
-    report.position_change = system.difference(state.q, q).cwiseAbs().maxCoeff();
-    report.velocity_change = (state.v - v).cwiseAbs().maxCoeff();
-  }
+  report.position_change = system.difference(state.q, q).lpNorm<Eigen::Infinity>();
+  report.velocity_change = (state.v - v).lpNorm<Eigen::Infinity>();
   return report;
 }
 

@@ -47,6 +47,7 @@ double JointProjection::project_positions(State& state, double tolerance, int ma
     system_.interactions(state, {.equalities_only = true}, rows_);
     const double error = joint_error(rows_);
     if (error <= tolerance || round == max_rounds || !std::isfinite(error)) return error;
+    if (system_.nv() == 0) return error;  // joints may hold fixed and kinematic bodies alone
     problem_.a.setZero(system_.nv());
     solve(state, false, delta_);
     // Far from the joints a Newton step may leap: half a metre or radian at a time.
