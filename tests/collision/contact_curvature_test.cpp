@@ -215,10 +215,10 @@ TEST(ContactCurvature, OfEveryPairAsItIsMeasuredAgain) {
   constexpr std::array kinds{ShapeKind::sphere,   ShapeKind::box,        ShapeKind::capsule,
                              ShapeKind::cylinder, ShapeKind::cone,       ShapeKind::ellipsoid,
                              ShapeKind::hull,     ShapeKind::half_space, ShapeKind::mesh};
+  Random random(31);
   for (const ShapeKind a : kinds) {
     if (a == ShapeKind::half_space) continue;
     for (const ShapeKind b : kinds) {
-      Random random(31);
       int seen_count = 0, off = 0;
       for (int k = 0; k < 40; ++k) {
         const MovingPair p = random_moving_pair(random, a, b);
