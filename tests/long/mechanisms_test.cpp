@@ -53,7 +53,7 @@ TEST_P(RandomMechanisms, NeverGainEnergyAndSolveEveryStep) {
     EXPECT_EQ(run.checkpoint().missed, 0) << seed;
     // A scheme of first order: a spring of hω = 3 or a spin of hω = 1 stores and gives back some
     // per cent in a step.
-    EXPECT_LT(gain, 0.05 * scale.size()) << seed << " at " << when << " s";
+    EXPECT_LE(gain, 0.05 * scale.size()) << seed << " at " << when << " s";
   }
 }
 
