@@ -1,6 +1,5 @@
 // Runs sampled in bounded memory, and verifications that cannot be made.
 #include <cmath>
-#include <limits>
 
 #include "analysis/verified_runs.h"
 #include "urto/error.h"
@@ -26,25 +25,6 @@ SimulationOptions settings(double duration, double step) {
 }
 
 // ---- Runs that cannot be compared
-
-TEST(Verification, OfARunWhoseHalfFailsGivesTheReason) {
-  // A load that is no number between the steps of the run.
-  Model m = one_ball(Vec3::Zero());
-  Load load{.marker = add_marker(m, "centre", 1, {})};
-  load.force[0] = UserFunction{[](double t) {
-    const double steps = t / 0.01;
-    const bool between = std::abs(steps - std::round(steps)) > 0.2;
-    return FunctionValue{between ? std::numeric_limits<double>::quiet_NaN() : 1.0, 0, 0};
-  }};
-  m.forces.emplace_back(load);
-  finalize(m);
-  const VerifiedRun run = verified(m, settings(0.1, 0.01));
-  EXPECT_EQ(run.found.state, VerificationState::incomplete);
-  EXPECT_NE(run.found.reason.find("the run at a half of the step failed at t = "),
-            std::string::npos)
-      << run.found.reason;
-  EXPECT_TRUE(run.found.errors.empty());
-}
 
 TEST(Verification, StopsWhenItIsAskedTo) {
   Model m = one_ball(Vec3::Zero());
