@@ -139,23 +139,33 @@ TEST_F(VerdictFile, OfAResumedRunIsThatOfTheWhole) {
 
 // ---- The rules one by one, on results that nobody simulated
 
+EnergyAudit energies(double kinetic, double potential, double start) {
+  EnergyAudit out;
+  out.kinetic = kinetic;
+  out.potential = potential;
+  out.start = start;
+  return out;
+}
+
 /// Steps of a run in which 1 J is moved.
 Result quiet() {
   Result out = samples::invented_result();
   out.description.joints.clear();
   for (StepRecord& s : out.steps) {
-    s.energy = {.kinetic = 1, .start = 1};
+    s.energy = energies(1, 0, 1);
     s.report.meets_tolerance = true;
   }
   out.status.start_energy = 1;
   return out;
 }
 
-/// Sets what the account called "numerical" holds, by moving the kinetic energy.
+/// Sets what the account called "numerical" holds, and another so that the balance closes.
 void set_numerical(Result& result, const std::vector<double>& values) {
   for (std::size_t k = 0; k < values.size(); ++k) {
     EnergyAudit& e = result.steps[k].energy;
-    e = {.kinetic = 1, .start = 1, .supplied = -values[k]};
+    e = energies(1, 0, 1);
+    e.supplied = -values[k];
+    e.defect = values[k];
   }
 }
 
@@ -178,6 +188,12 @@ TEST(VerdictRules, EnergyFromNowhereCountsFromAnyMoment) {
   EXPECT_EQ(energy_level(r), Level::remark) << "a method that damps makes nothing up";
 }
 
+TEST(VerdictRules, EnergyThatNoAccountExplainsCountsAsWell) {
+  Result r = quiet();
+  r.steps[3].energy.kinetic = 1.6;
+  EXPECT_EQ(energy_level(r), Level::failure);
+}
+
 TEST(VerdictRules, EnergyThatIsNoNumberIsFailure) {
   for (const double x :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
@@ -191,8 +207,7 @@ TEST(VerdictRules, WhatRestsHasNoEnergyToLose) {
   Result r = quiet();
   // A body of 1 kg under gravity: rounding of its potential energy, and no motion.
   for (std::size_t k = 0; k < r.steps.size(); ++k)
-    r.steps[k].energy = {
-        .kinetic = 1e-20, .potential = 100 + 1e-13 * static_cast<double>(k), .start = 100};
+    r.steps[k].energy = energies(1e-20, 100 + 1e-13 * static_cast<double>(k), 100);
   r.status.start_energy = 100;
   EXPECT_EQ(energy_level(r), Level::good);
 }
