@@ -217,6 +217,7 @@ struct Repeated {
 Repeated take_steps_again(Simulation& run, int steps) {
   Repeated result;
   run.start();
+  EXPECT_TRUE(run.advance());  // the first makes the arrays that a run remembers
   for (int k = 0; k < steps; ++k) {
     const Checkpoint before = run.checkpoint();
     long count = 0;

@@ -190,7 +190,7 @@ TEST(VerdictRules, EnergyFromNowhereCountsFromAnyMoment) {
 
 TEST(VerdictRules, EnergyThatNoAccountExplainsCountsAsWell) {
   Result r = quiet();
-  r.steps[3].energy.kinetic = 1.6;
+  r.steps[3].energy.kinetic = 3;  // of which two came from nowhere
   EXPECT_EQ(energy_level(r), Level::failure);
 }
 

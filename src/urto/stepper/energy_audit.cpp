@@ -267,6 +267,7 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   add_forces(state, step, report.energy);
   for (int i = 0; i < rows.blocks(); ++i) add_block(step, i, report.energy);
   keep_rates(step);
+  same_equalities_ = keep_equalities(rows);
   if (std::any_of(rows.laws.begin(), rows.laws.end(), stores_one_sided)) {
     soft_rows_ = rows;
   } else if (soft_rows_.blocks() > 0) {
@@ -274,9 +275,24 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   }
 }
 
+// Whether the equalities kept from the end of the last step are those of this one; their laws are
+// then brought up to date.
+bool EnergyAuditor::keep_equalities(const Interactions& rows) {
+  int kept = 0;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const Law& law = rows.laws[i];
+    if (law.kind != LawKind::equality || law.on_velocity) continue;
+    if (kept == end_rows_.blocks() || end_rows_.ids[kept] != rows.ids[i]) return false;
+    end_rows_.laws[kept++] = law;
+  }
+  return kept == end_rows_.blocks();
+}
+
 void EnergyAuditor::finish(const State& state, StepMemory& memory, StepReport& report) {
   const Energies now = system_.energies(state);
-  system_.interactions(state, {.equalities_only = true}, end_rows_);
+  // Mostly those of the last step: only their numbers are new.
+  if (!same_equalities_) system_.detect(state, {.equalities_only = true}, end_rows_);
+  system_.measure(state, end_rows_);
   report.joint_error = joint_error(end_rows_);
   report.stored = stored_in(end_rows_, true);
   if (soft_rows_.blocks() > 0) {

@@ -86,11 +86,13 @@ class EnergyAuditor {
   double work_of_impulses(const Impulses& step);
   void measure_rates(const Impulses& step);
   void keep_rates(const Impulses& step);
+  bool keep_equalities(const Interactions& rows);
   void look(const State& state, const Motion& at, Moment& out);
   void add_rows(const Motion& part, EnergyFlow& flow) const;
 
   SystemAccess system_;
-  Interactions end_rows_;   ///< equalities at the end of a step
+  Interactions end_rows_;         ///< equalities at the end of a step
+  bool same_equalities_ = false;  ///< those of the step are the kept ones
   Interactions soft_rows_;  ///< those of the step, if a one-sided row stores energy; else none
   BlockMatrix mass_;
   State probe_;
