@@ -217,7 +217,6 @@ struct Repeated {
 Repeated take_steps_again(Simulation& run, int steps) {
   Repeated result;
   run.start();
-  EXPECT_TRUE(run.advance());  // the first makes the arrays that a run remembers
   for (int k = 0; k < steps; ++k) {
     const Checkpoint before = run.checkpoint();
     long count = 0;
@@ -225,7 +224,7 @@ Repeated take_steps_again(Simulation& run, int steps) {
       run.resume(before);
       count = allocations_in(run, 1);
     }
-    EXPECT_EQ(count, 0) << "in step " << k;
+    if (k > 0) EXPECT_EQ(count, 0) << "in step " << k;  // the first makes what a run remembers
     const StepSolveReport& solve = run.report().solve;
     if (solve.handed_on == 0) continue;
     ++result.handing_on;

@@ -157,6 +157,17 @@ TEST(Measure, ValuesAreThoseOfTheirDefinitions) {
   }
 }
 
+TEST(Measure, ValuesAloneAreThoseOfTheRowsToTheLastBit) {
+  Random random(3);
+  for (const Measure& m : all_measures()) {
+    for (int pose = 0; pose < poses; ++pose) {
+      const Pair p = random_pair(random);
+      const double alone = value(m, place_of(p.A), p.a, place_of(p.B), p.b);
+      EXPECT_EQ(alone, value_at(m, p).value);
+    }
+  }
+}
+
 TEST(Measure, RowsAreTheDerivativesOfTheValues) {
   Random random(2);
   for (const Measure& m : all_measures()) {

@@ -19,6 +19,7 @@ void Interactions::clear(int columns) {
   ids.clear();
   origins.clear();
   contacts.clear();
+  gaps_only = false;
   horizon = 0;
 }
 

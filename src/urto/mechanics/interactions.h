@@ -93,6 +93,8 @@ struct Interactions {
   std::vector<Contact> contacts;   ///< as they were last measured, at …
   Vector contacts_q = {};          ///< … this configuration
   double contacts_t = 0;           ///< [s]
+  /// Of `measure` only g is wanted; a system may leave the other numbers as they are.
+  bool gaps_only = false;
   double horizon = 0;  ///< [s] the step they were detected for: speed motors aim at its end
 
   int blocks() const { return static_cast<int>(laws.size()); }

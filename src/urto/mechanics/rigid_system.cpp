@@ -307,10 +307,14 @@ void RigidSystem::measure_block(const State& state, int block, bool acceleration
 
 void RigidSystem::measure_term(const RowTerm& t, const State& state, int block, int row,
                                bool accelerations, const Scratch& s, Interactions& rows) const {
-  const MeasureValue m = evaluate_term(t, state, s);
   const Marker& a = model_.markers[t.marker_a];
   const Marker& b = model_.markers[t.marker_b];
   const int at = rows.J.row_start[block] + row;
+  if (rows.gaps_only && t.angle_slot < 0) {
+    rows.g[at] += t.factor * value(t.measure, s.places[a.body], a.frame, s.places[b.body], b.frame);
+    return;
+  }
+  const MeasureValue m = evaluate_term(t, state, s);
   rows.g[at] += t.factor * m.value;
   for (int side = 0; side < 2; ++side) {
     const int body = side == 0 ? a.body : b.body;

@@ -274,6 +274,20 @@ MeasureValue evaluate(const Measure& m, const BodyPlace& A, const LocalFrame& a,
   return {};
 }
 
+double value(const Measure& m, const BodyPlace& A, const LocalFrame& a, const BodyPlace& B,
+             const LocalFrame& b) {
+  switch (m.kind) {
+    case MeasureKind::along:
+      return a.R.col(m.i).dot(point_in_a(A, B, b) - a.p);
+    case MeasureKind::dot:
+      return (A.A * a.R.col(m.i)).dot(B.A * b.R.col(m.j));
+    case MeasureKind::distance:
+      return between_origins(A, a, B, b).norm();
+    default:
+      return evaluate(m, A, a, B, b).value;
+  }
+}
+
 Mat12 second_derivative(const Measure& m, const BodyPlace& A, const LocalFrame& a,
                         const BodyPlace& B, const LocalFrame& b) {
   switch (m.kind) {

@@ -83,6 +83,10 @@ struct MeasureValue {
 MeasureValue evaluate(const Measure& m, const BodyPlace& A, const LocalFrame& a, const BodyPlace& B,
                       const LocalFrame& b);
 
+/// Its value alone: the same bits for a third of the time.
+double value(const Measure& m, const BodyPlace& A, const LocalFrame& a, const BodyPlace& B,
+             const LocalFrame& b);
+
 /// K of the measure.
 Mat12 second_derivative(const Measure& m, const BodyPlace& A, const LocalFrame& a,
                         const BodyPlace& B, const LocalFrame& b);

@@ -292,6 +292,7 @@ void EnergyAuditor::finish(const State& state, StepMemory& memory, StepReport& r
   const Energies now = system_.energies(state);
   // Mostly those of the last step: only their numbers are new.
   if (!same_equalities_) system_.detect(state, {.equalities_only = true}, end_rows_);
+  end_rows_.gaps_only = true;
   system_.measure(state, end_rows_);
   report.joint_error = joint_error(end_rows_);
   report.stored = stored_in(end_rows_, true);
