@@ -1,7 +1,7 @@
-// Projections onto the joints, least in the mass metric: positions by Newton steps, velocities by
-// one linear solve (recipe 000 §2.16).
+// Projections onto the joints, least in the mass metric: positions by damped Newton steps,
+// velocities by one linear solve (recipe 000 §2.16).
 //
-//     M δ − Jᵀμ = 0,       J δ + g = 0          q ← q ⊕ δ
+//     M δ − Jᵀμ = 0,       J δ + E μ + g = 0    q ← q ⊕ δ       E ∝ |g|
 //     M v⁺ − Jᵀμ = M v,    J v⁺ + g_t = 0
 #pragma once
 
@@ -22,7 +22,9 @@ class JointProjection {
   void project_velocities(State& state, bool speed_motors = false);
 
  private:
-  void solve(const State& state, bool velocities, Vector& x);
+  double own_inverse_inertia(int block, int row) const;
+  void add_damping(double damping);
+  void solve(const State& state, bool velocities, double damping, Vector& x);
 
   SystemAccess system_;
   Interactions rows_;
@@ -31,7 +33,7 @@ class JointProjection {
   SolveOptions options_ = {.islands = true, .settle = false};
   StepSolveReport report_;
   std::vector<double> compliance_ = {};
-  Vector delta_, lambda_;
+  Vector delta_, lambda_, mass_diagonal_;
 };
 
 /// Largest |g| of the rows that hold positions [m, rad].
