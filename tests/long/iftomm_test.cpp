@@ -352,6 +352,7 @@ TEST(Iftomm, A04BricardMovesThoughGrueblerCountsNoFreedom) {
   EXPECT_EQ(run.start.redundant[0].rows, 1);
   EXPECT_EQ(run.start.redundant[0].on.size(), 5U);  // the whole ring
   EXPECT_EQ(run.state, RunState::finished);
+  EXPECT_EQ(run.missed, 0);
   EXPECT_LT(run.energy_error, 1e-3);
   EXPECT_LT(error.total(), high_precision);
 }
