@@ -149,55 +149,171 @@ void ImpulseKernel::move_with_the_end() {
   whole_ = true;
 }
 
-// Whether a rebounding contact has still to be solved again, with the next share of its restitution
-// to try. The work is that of its impulse over the mean velocity; the share at which it is zero is
-// found by the Illinois variant of regula falsi (Dowell and Jarratt 1971), once a losing share is
-// known by bisection.
-bool ImpulseKernel::seek_root(Rebound& r, bool last) {
-  const int first = rows.J.row_start[r.block];
-  const Law& law = rows.laws[r.block];
-  std::array<double, max_block> u{};
-  multiply_add_block(rows.J, r.block, mean_.data(), u.data());
-  double work = 0;
-  for (int k = 0; k < law.dim; ++k) work += impulses[first + k] * (u[k] + rows.g_t[first + k]);
-  // Relative to what an impulse takes from its approach. The aim is a loss that is just one.
+// Whether the step has to be solved again, with the next share to try: Illinois variant of regula
+// falsi (Dowell and Jarratt 1971), once a losing share is known by bisection. `excess` is relative
+// to what impulses take from the approach, and the aim a loss that is just one. The last share is
+// one that lost.
+bool ImpulseKernel::ShareSearch::next(double excess, double tolerance, bool last) {
   constexpr double aim = -0.5 * rebound_accuracy;
-  const double scale = impulses[first] * std::abs(r.approach);
-  const double excess = scale > 0 ? work / scale - aim : 0;
-  const bool gain = work > 1e-9 * scale;
-  if (!gain && (r.share == r.lost || excess > aim || r.share == 1)) return false;
-  (gain ? r.gained : r.lost) = r.share;
-  (gain ? r.gain : r.loss) = excess;
+  const bool gains = excess > tolerance;
+  excess -= aim;
+  if (gains ? share == 0 : share == lost || excess > 0 || share == 1) return false;
+  // What lost before and gains now does so because others changed.
+  if (gains && share <= lost) lost = loss = 0;
+  (gains ? gained : lost) = share;
+  (gains ? gain : loss) = excess;
   // Twice on the same side: the other end of the chord is halved, or it would stay for ever.
-  double& other = gain ? r.loss : r.gain;
-  if (r.side == (gain ? 1 : -1)) other *= 0.5;
-  r.side = gain ? 1 : -1;
-  if (last || r.gained - r.lost < rebound_accuracy)
-    r.share = r.lost;
-  else if (r.lost > 0 && r.loss < 0)
-    r.share = (r.lost * r.gain - r.gained * r.loss) / (r.gain - r.loss);
+  double& other = gains ? loss : gain;
+  if (side == (gains ? 1 : -1)) other *= 0.5;
+  side = gains ? 1 : -1;
+  if (last || gained - lost < rebound_accuracy)
+    share = lost;
+  else if (lost > 0 && loss < 0)
+    share = (lost * gain - gained * loss) / (gain - loss);
   else
-    r.share = 0.5 * (r.lost + r.gained);
-  problem.b[first] = std::min(r.plain, rows.g_t[first] + r.share * law.restitution * r.approach);
+    share = 0.5 * (lost + gained);
   return true;
 }
 
-// Newton's law with friction can create energy: a contact whose slip turns round is helped by its
-// own friction (Kane 1984; T. R. Kane and D. A. Levinson, Dynamics, §5.8). The restitution of such
-// contacts is reduced to where they neither gain nor lose, with a few more solves of this step.
-// Without restitution no single contact gains.
+void ImpulseKernel::set_share(Rebound& r) {
+  const int first = rows.J.row_start[r.block];
+  r.share = r.search.share;
+  if (!rebound_islands_.empty()) r.share *= rebound_islands_[r.island].search.share;
+  const double restitution = r.share * rows.laws[r.block].restitution;
+  problem.b[first] = std::min(r.plain, rows.g_t[first] + restitution * r.approach);
+}
+
+// The work of a contact is that of its impulse over the mean velocity.
+bool ImpulseKernel::seek_root(Rebound& r, bool last) {
+  const int first = rows.J.row_start[r.block];
+  std::array<double, max_block> u{};
+  multiply_add_block(rows.J, r.block, mean_.data(), u.data());
+  double work = 0;
+  for (int k = 0; k < rows.laws[r.block].dim; ++k)
+    work += impulses[first + k] * (u[k] + rows.g_t[first + k]);
+  const double scale = impulses[first] * std::abs(r.approach);
+  if (!r.search.next(scale > 0 ? work / scale : 0, 1e-9, last)) return false;
+  set_share(r);
+  return true;
+}
+
+// Newton's law creates energy in two ways. With friction, a contact whose slip turns round is
+// helped by its own friction (Kane 1984; T. R. Kane and D. A. Levinson, Dynamics, §5.8); that is
+// limited contact by contact. And a contact that does not rebound, or has rebounded less, is hit by
+// the rebounds of others: it leaves slower than its share of their law asks (Glocker, Set-Valued
+// Force Laws, §7: Newton's impacts dissipate for certain only where all restitutions are the same);
+// that is limited for all of an island together. Both take a few more solves of the step.
 void ImpulseKernel::limit_rebounds(StepReport& report) {
-  constexpr int rounds = 20;
   report.limited_rebounds = 0;
+  rebound_islands_.clear();
   if (rebound_rows_.empty()) return;
-  for (int round = 0; round <= rounds; ++round) {
+  limit_contacts(report);
+  limit_islands(report);
+  for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
+}
+
+void ImpulseKernel::limit_contacts(StepReport& report) {
+  constexpr int rounds = 20;
+  for (int round = 0; round < rounds; ++round) {
     set_mean(threads, v_before, v_after, mean_);
     bool again = false;
-    for (Rebound& r : rebound_rows_) again = seek_root(r, round >= rounds - 1) || again;
-    if (!again || round == rounds) break;
+    for (Rebound& r : rebound_rows_) again = seek_root(r, round == rounds - 1) || again;
+    if (!again) return;
     solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
   }
-  for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
+}
+
+// Without any restitution no island gains, see `measure_rebound_islands`: that is where the search
+// ends if nothing else does.
+void ImpulseKernel::limit_islands(StepReport& report) {
+  constexpr int rounds = 20;
+  const double tolerance = std::max(1e-9, options.solver.tolerance);
+  find_rebound_islands();
+  for (const Rebound& r : rebound_rows_) {
+    ReboundIsland& island = rebound_islands_[r.island];
+    island.limited = island.limited || r.share < 1;
+  }
+  for (int round = 0; round <= rounds + 1; ++round) {
+    measure_rebound_islands();
+    bool again = false;
+    for (ReboundIsland& island : rebound_islands_) {
+      // A rebound moves on for the whole step, so that a body thrown up is a little too high in the
+      // end, which its flight loses again. Newton's law may do so; what is less than it must not.
+      const double gain = island.limited ? island.step : std::min(island.step, island.mean);
+      ShareSearch& search = island.search;
+      if (!search.next(island.scale > 0 ? gain / island.scale : 0, tolerance, round >= rounds))
+        continue;
+      if (round > rounds) search.share = 0;
+      island.limited = again = true;
+    }
+    if (!again) return;
+    for (Rebound& r : rebound_rows_) set_share(r);
+    solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
+  }
+}
+
+// A problem that cannot be taken apart is one island.
+void ImpulseKernel::find_rebound_islands() {
+  const bool apart = islands_.find(problem, true);
+  island_of_block_.assign(rows.blocks(), apart ? -1 : 0);
+  island_of_node_.assign(H().blocks(), apart ? -1 : 0);
+  if (!apart) {
+    for (Rebound& r : rebound_rows_) r.island = 0;
+    rebound_islands_.emplace_back();
+    return;
+  }
+  for (const Island& island : islands_.list()) {
+    const auto blocks = islands_.blocks(island);
+    if (std::none_of(blocks.begin(), blocks.end(), [&](int i) { return rebounds_[i] != 0; }))
+      continue;
+    const int number = static_cast<int>(rebound_islands_.size());
+    rebound_islands_.emplace_back();
+    for (const int i : blocks) island_of_block_[i] = number;
+    for (const int k : islands_.nodes(island)) island_of_node_[k] = number;
+  }
+  for (Rebound& r : rebound_rows_) {
+    r.island = island_of_block_[r.block];
+    if (r.island >= 0) continue;
+    // What no body can follow belongs to none.
+    r.island = static_cast<int>(rebound_islands_.size());
+    rebound_islands_.emplace_back();
+  }
+}
+
+// With H(v⁺ − v) = hf + Jᵀλ, energy changes by λᵀu⁺ − ½‖v⁺ − v‖²_H to the end of the step, and
+// λᵀ½(u + u⁺) is that plus ½ hf·(v⁺ − v). Only rebounds, and pushing an overlap apart, have
+// λᵀu⁺ > 0; joints, motors and springs have accounts of their own.
+void ImpulseKernel::measure_rebound_islands() {
+  for (ReboundIsland& island : rebound_islands_) island.step = island.mean = island.scale = 0;
+  multiply(H(), v_before, force_);
+  force_ = problem.a - force_;
+  change_ = v_after - v_before;
+  multiply(H(), change_, momentum_);
+  for (int k = 0; k < H().blocks(); ++k) {
+    if (island_of_node_[k] < 0) continue;
+    ReboundIsland& island = rebound_islands_[island_of_node_[k]];
+    const int first = H().start[k], size = H().size(k);
+    const auto change = change_.segment(first, size);
+    const double lost = 0.5 * change.dot(momentum_.segment(first, size));
+    island.step -= lost;
+    island.mean += 0.5 * change.dot(force_.segment(first, size)) - lost;
+  }
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const Law& law = rows.laws[i];
+    const bool contact = law.kind == LawKind::unilateral || law.kind == LawKind::coulomb;
+    if (island_of_block_[i] < 0 || !contact || is_soft(law)) continue;
+    ReboundIsland& island = rebound_islands_[island_of_block_[i]];
+    const int first = rows.J.row_start[i];
+    std::array<double, max_block> u{};
+    multiply_add_block(rows.J, i, v_after.data(), u.data());
+    double work = 0;
+    for (int k = 0; k < law.dim; ++k) work += impulses[first + k] * (u[k] + rows.g_t[first + k]);
+    if (problem.b[first] >= rows.g_t[first] - push[i]) work -= impulses[first] * push[i];
+    island.step += work;
+    island.mean += work;
+  }
+  for (const Rebound& r : rebound_rows_)
+    rebound_islands_[r.island].scale += impulses[rows.J.row_start[r.block]] * std::abs(r.approach);
 }
 
 // What the impulses of a block do, row by row: exactly p·½(v + v⁺) of the kinetic energy, g_t

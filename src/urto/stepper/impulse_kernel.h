@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "urto/solver/islands.h"
 #include "urto/stepper/energy_audit.h"
 
 namespace urto {
@@ -69,17 +70,38 @@ class ImpulseKernel {
   void remember(StepMemory& memory) const { urto::remember(rows, impulses, h_, memory); }
 
  private:
+  /// The share of restitution at which energy is neither won nor lost, sought as a root between one
+  /// that lost and one that gained.
+  struct ShareSearch {
+    double share = 1;
+    double lost = 0, gained = 1;  ///< shares with which energy was lost, or gained
+    double loss = 0, gain = 0;    ///< and how much; 0 while unknown
+    int side = 0;                 ///< of the last one: 1 gained, −1 lost
+    bool next(double excess, double tolerance, bool last);
+  };
   /// A block that rebounds this step, and the share of its restitution that it gets.
   struct Rebound {
     int block = 0;
     double plain = 0, approach = 0;  ///< b without restitution; normal velocity before
-    double share = 1;
-    double lost = 0, gained = 1;  ///< shares with which it lost, or gained, energy
-    double loss = 0, gain = 0;    ///< and how much; 0 while unknown
-    int side = 0;                 ///< of the last one: 1 gained, −1 lost
+    ShareSearch search = {};         ///< of its own share
+    int island = 0;                  ///< in `rebound_islands_`: its share multiplies
+    double share = 1;                ///< what it gets
+  };
+  /// An island with rebounds, and what its rigid contacts and limits did to its energy.
+  struct ReboundIsland {
+    double step = 0;  ///< kinetic and potential, from the start of the step to its end
+    double mean = 0;  ///< the work on the mean velocity: without what forces did meanwhile
+    double scale = 0;
+    bool limited = false;
+    ShareSearch search = {};
   };
   void limit_rebounds(StepReport& report);
+  void limit_contacts(StepReport& report);
+  void limit_islands(StepReport& report);
   bool seek_root(Rebound& r, bool last);
+  void set_share(Rebound& r);
+  void find_rebound_islands();
+  void measure_rebound_islands();
   std::array<double, max_block> work(int block) const;
   void count_contact(int block, StepReport& report);
 
@@ -92,6 +114,10 @@ class ImpulseKernel {
   Vector mean_;
   std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
   std::vector<Rebound> rebound_rows_ = {};
+  Islands islands_;
+  std::vector<ReboundIsland> rebound_islands_ = {};
+  std::vector<int> island_of_block_ = {}, island_of_node_ = {};  ///< −1: without rebounds
+  Vector change_, momentum_, force_;  ///< v⁺ − v, H (v⁺ − v), a − H v
 };
 
 }  // namespace urto
