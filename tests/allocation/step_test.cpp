@@ -224,7 +224,9 @@ Repeated take_steps_again(Simulation& run, int steps) {
       run.resume(before);
       count = allocations_in(run, 1);
     }
-    if (k > 0) EXPECT_EQ(count, 0) << "in step " << k;  // the first makes what a run remembers
+    if (k > 0) {  // the first step makes what a run remembers
+      EXPECT_EQ(count, 0) << "in step " << k;
+    }
     const StepSolveReport& solve = run.report().solve;
     if (solve.handed_on == 0) continue;
     ++result.handing_on;

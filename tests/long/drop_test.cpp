@@ -95,7 +95,8 @@ Gains drop_all(double recovery_speed) {
     while (run.advance()) {
       const EnergyFlow& flow = run.report().energy;
       const double pushed = most_pushed(run);
-      EXPECT_LE(flow.recovery, pushed * (1 + 1e-12));
+      // A body at rest rebounds at the speeds that the solver's tolerance leaves, 1e-10 m/s.
+      EXPECT_LE(flow.recovery, pushed * (1 + 1e-12) + 1e-14 * start);
       const double energy = (run.energy().total() - last - pushed) / start;
       // What changed the kinetic energy and was not the weight's mean power.
       const double weight = weight_power(m, run.state());

@@ -27,6 +27,9 @@ ConvexSet set_of(const Law& law, double h) {
 // Of the share of restitution, and of the work relative to that of stopping the approach.
 constexpr double rebound_accuracy = 1e-6;
 
+// How much less than Newton's law asks is limited without doubt.
+constexpr double limited_from = 0.01;
+
 // What a thread takes at once.
 constexpr int blocks_at_a_time = 256;
 
@@ -199,10 +202,9 @@ bool ImpulseKernel::seek_root(Rebound& r, bool last) {
 
 // Newton's law creates energy in two ways. With friction, a contact whose slip turns round is
 // helped by its own friction (Kane 1984; T. R. Kane and D. A. Levinson, Dynamics, §5.8); that is
-// limited contact by contact. And a contact that does not rebound, or has rebounded less, is hit by
-// the rebounds of others: it leaves slower than its share of their law asks (Glocker, Set-Valued
-// Force Laws, §7: Newton's impacts dissipate for certain only where all restitutions are the same);
-// that is limited for all of an island together. Both take a few more solves of the step.
+// limited contact by contact. And a contact that was parting, or rebounds less than others, is hit
+// by their rebounds: its impulse works on a mean velocity that parts, without friction as well.
+// That is limited for all of an island together. Both take a few more solves of the step.
 void ImpulseKernel::limit_rebounds(StepReport& report) {
   report.limited_rebounds = 0;
   rebound_islands_.clear();
@@ -229,22 +231,21 @@ void ImpulseKernel::limit_islands(StepReport& report) {
   constexpr int rounds = 20;
   const double tolerance = std::max(1e-9, options.solver.tolerance);
   find_rebound_islands();
-  for (const Rebound& r : rebound_rows_) {
-    ReboundIsland& island = rebound_islands_[r.island];
-    island.limited = island.limited || r.share < 1;
-  }
   for (int round = 0; round <= rounds + 1; ++round) {
     measure_rebound_islands();
     bool again = false;
     for (ReboundIsland& island : rebound_islands_) {
       // A rebound moves on for the whole step, so that a body thrown up is a little too high in the
-      // end, which its flight loses again. Newton's law may do so; what is less than it must not.
-      const double gain = island.limited ? island.step : std::min(island.step, island.mean);
+      // end, which its flight loses again. Newton's law may do so. What is less than it must not:
+      // gradually, or the solver's tolerance would decide about it.
+      const double limited = std::min(1.0, (1 - island.least) / limited_from);
+      const double newton = std::min(island.step, island.mean);
+      const double gain = newton + limited * (island.step - newton);
       ShareSearch& search = island.search;
       if (!search.next(island.scale > 0 ? gain / island.scale : 0, tolerance, round >= rounds))
         continue;
       if (round > rounds) search.share = 0;
-      island.limited = again = true;
+      again = true;
     }
     if (!again) return;
     for (Rebound& r : rebound_rows_) set_share(r);
@@ -284,7 +285,10 @@ void ImpulseKernel::find_rebound_islands() {
 // λᵀ½(u + u⁺) is that plus ½ hf·(v⁺ − v). Only rebounds, and pushing an overlap apart, have
 // λᵀu⁺ > 0; joints, motors and springs have accounts of their own.
 void ImpulseKernel::measure_rebound_islands() {
-  for (ReboundIsland& island : rebound_islands_) island.step = island.mean = island.scale = 0;
+  for (ReboundIsland& island : rebound_islands_) {
+    island.step = island.mean = island.scale = 0;
+    island.least = 1;
+  }
   multiply(H(), v_before, force_);
   force_ = problem.a - force_;
   change_ = v_after - v_before;
@@ -312,8 +316,12 @@ void ImpulseKernel::measure_rebound_islands() {
     island.step += work;
     island.mean += work;
   }
-  for (const Rebound& r : rebound_rows_)
-    rebound_islands_[r.island].scale += impulses[rows.J.row_start[r.block]] * std::abs(r.approach);
+  for (const Rebound& r : rebound_rows_) {
+    const double impulse = impulses[rows.J.row_start[r.block]];
+    ReboundIsland& island = rebound_islands_[r.island];
+    island.scale += impulse * std::abs(r.approach);
+    if (impulse > 0) island.least = std::min(island.least, r.search.share);
+  }
 }
 
 // What the impulses of a block do, row by row: exactly p·½(v + v⁺) of the kinetic energy, g_t

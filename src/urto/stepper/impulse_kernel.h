@@ -92,7 +92,7 @@ class ImpulseKernel {
     double step = 0;  ///< kinetic and potential, from the start of the step to its end
     double mean = 0;  ///< the work on the mean velocity: without what forces did meanwhile
     double scale = 0;
-    bool limited = false;
+    double least = 1;  ///< share that a rebound of it found for itself
     ShareSearch search = {};
   };
   void limit_rebounds(StepReport& report);
