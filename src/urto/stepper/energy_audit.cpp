@@ -63,6 +63,10 @@ void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& mem
   for (int i = 0; i < rows.blocks(); ++i) {
     const StepMemory::Item* at = memory.find(rows.ids[i], rows.laws[i].dim);
     if (at == nullptr) continue;
+    // What did not touch has flown on, and how its approach has changed is what it is.
+    const LawKind kind = rows.laws[i].kind;
+    const bool contact = kind == LawKind::unilateral || kind == LawKind::coulomb;
+    if (contact && !(memory.lambda[at->start] > 0)) continue;
     for (int r = 0; r < at->dim; ++r) {
       known_[rows.J.row_start[i] + r] = (*kept)[1 + at->start + r];
       predicted_[rows.J.row_start[i] + r] = (*kept)[1 + n + at->start + r];
@@ -186,26 +190,31 @@ void EnergyAuditor::add_joint(const Impulses& step, int block, EnergyFlow& flow)
   if (is_soft(law)) add_spring(step, block, flow);
 }
 
-// How much of a contact's approach came from its surfaces' curvature: the normal turned while the
-// bodies moved, which is no approach of theirs. A turning by κh in a step of h leaves the gap ½κh²
-// below where it was to be; an edge that is met does not.
+// How much of a contact's approach, or of its parting, came from its surfaces' curvature: the
+// normal turned while the bodies moved, which is no motion of theirs. A turning by κh in a step of
+// h leaves the gap ½κh² beside where it was to be; an edge that is met does not.
 double EnergyAuditor::turned(const Impulses& step, int row) const {
   if (std::isnan(known_[row])) return 0;
   const double turn = rate_before_[row] - step.rows.g_t[row] - known_[row];
   const double chord = 2 * (step.rows.g[row] - predicted_[row]) / known_step_;
-  return std::min(0.0, std::max(turn, chord));
+  if (turn < 0) return std::min(0.0, std::max(turn, chord));
+  return std::max(0.0, std::min(turn, chord));
 }
 
-// The normal impulse of a rigid contact or limit. Pushed apart at the speed w, bodies are given γ w
-// at most; more than that, and what curvature takes, is the scheme's.
+// The normal impulse of a rigid contact or limit, less what curvature makes of it, which is the
+// scheme's. Pushed apart at the speed w, bodies are given γ w at most. A contact that others hit
+// passes on some of what they lose: its impact is negative, that of all together is not.
 void EnergyAuditor::add_normal(const Impulses& step, int block, EnergyFlow& flow) const {
   const int row = step.rows.J.row_start[block];
   const double impulse = step.impulses[row];
   const double work = row_work(step, row);
+  const double curved = 0.5 * impulse * turned(step, row);
   if (work > 0) {
-    flow.recovery += std::min(work, impulse * step.push[block]);
+    const double pushed = std::min(work, impulse * step.push[block]);
+    flow.recovery += pushed;
+    flow.impact -= std::max(0.0, work - pushed - std::max(0.0, curved));
   } else {
-    flow.impact += std::max(0.0, -(work - 0.5 * impulse * turned(step, row)));
+    flow.impact += std::max(0.0, std::min(0.0, curved) - work);
   }
 }
 
