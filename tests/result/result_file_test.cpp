@@ -12,6 +12,14 @@
 #include "urto/error.h"
 #include "urto/version.h"
 
+#ifdef URTO_ADDRESS_SANITIZER
+// libhdf5 loses memory when it gives up on a damaged file.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libhdf5";
+}
+#endif
+
 namespace urto {
 namespace {
 

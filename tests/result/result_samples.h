@@ -146,7 +146,8 @@ inline std::vector<std::string> reproducible() {
 
 /// Equal bits, so that a frame of unknown forces (not-a-number) equals itself.
 inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+  if (a.size() != b.size()) return false;
+  return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
 inline void expect_same_results(const std::filesystem::path& a, const std::filesystem::path& b) {
