@@ -1,5 +1,6 @@
 // Runs sampled in bounded memory, and verifications that cannot be made.
 #include <cmath>
+#include <limits>
 
 #include "analysis/verified_runs.h"
 #include "urto/error.h"
@@ -25,6 +26,47 @@ SimulationOptions settings(double duration, double step) {
 }
 
 // ---- Runs that cannot be compared
+
+TEST(Verification, OfARunWhoseHalfFailsGivesTheReason) {
+  // A load that is no number between the steps of the run.
+  Model m = one_ball(Vec3::Zero());
+  Load load{.marker = add_marker(m, "centre", 1, {})};
+  load.force[0] = UserFunction{[](double t) {
+    const double steps = t / 0.01;
+    const bool between = std::abs(steps - std::round(steps)) > 0.2;
+    return FunctionValue{between ? std::numeric_limits<double>::quiet_NaN() : 1.0, 0, 0};
+  }};
+  m.forces.emplace_back(load);
+  finalize(m);
+  const VerifiedRun run = verified(m, settings(0.1, 0.01));
+  EXPECT_EQ(run.found.state, VerificationState::incomplete);
+  EXPECT_NE(run.found.reason.find("the run at a half of the step failed at t = "),
+            std::string::npos)
+      << run.found.reason;
+  EXPECT_TRUE(run.found.errors.empty());
+}
+
+TEST(Verification, OfARunWhoseHalfIsNotSolvedGivesTheReason) {
+  // Two motors on one hinge that ask for the same at the steps of the run, and contradict each
+  // other between them.
+  Model m = empty_model();
+  const int arm = add_rigid(m, "arm", Vec3::Zero(), 1, Mat3::Identity());
+  const int hinge = join(m, "hinge", JointKind::revolute, 0, arm, Vec3::Zero());
+  const UserFunction between{[](double t) {
+    const double steps = t / 0.01;
+    return FunctionValue{std::abs(steps - std::round(steps)) > 0.2 ? 1.0 : 0.0, 0, 0};
+  }};
+  m.motors.push_back({.name = "one", .on = {hinge, 0}, .mode = MotorMode::speed, .value = {}});
+  m.motors.push_back({.name = "two", .on = {hinge, 0}, .mode = MotorMode::speed, .value = between});
+  finalize(m);
+  const VerifiedRun run = verified(m, settings(0.1, 0.01));
+  EXPECT_EQ(run.motion.missed, 0);
+  EXPECT_EQ(run.found.state, VerificationState::incomplete);
+  EXPECT_EQ(run.found.reason,
+            "the run at a half of the step missed its tolerance in 10 of 20 steps, the first at "
+            "t = 0.005 s");
+  EXPECT_TRUE(run.found.errors.empty());
+}
 
 TEST(Verification, StopsWhenItIsAskedTo) {
   Model m = one_ball(Vec3::Zero());

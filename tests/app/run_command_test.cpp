@@ -297,6 +297,26 @@ TEST_F(RunCommand, VerifiesARunAndInfoRemembersIt) {
   EXPECT_EQ(found["position"]["worst"], json["verification"]["errors"]["position"]["worst"]);
 }
 
+// Told everywhere: on the screen, in the file, on the page, in the exit code.
+TEST_F(RunCommand, SaysThatARunFailsAtHalfItsStep) {
+  std::ofstream(path("speck.json")) << R"({"urto": 1, "gravity": 0,
+    "bodies": [{"name": "speck", "mass": 1e-3, "inertia": [1e-6, 1e-6, 1e-6]}],
+    "forces": [{"kind": "load", "body": "speck", "force": [
+      {"table": [[0, 0], [0.004, 0], [0.005, 1e308], [0.006, 0], [0.01, 0]]}, 0, 0]}],
+    "simulation": {"duration": 0.1, "step": 0.01}})";
+  const std::string why = "the run at a half of the step failed at t = 0.005 s";
+  const Output o = run("run speck.json --verify -o out");
+  EXPECT_EQ(o.code, 3);
+  EXPECT_TRUE(says(o.err, "the run could not be verified: " + why)) << o.err;
+  EXPECT_TRUE(says(o.out, "error           unknown: " + why)) << o.out;
+  EXPECT_TRUE(says(o.out, "verdict         1 failure")) << o.out;
+  EXPECT_TRUE(says(contents(path("out/report.html")), why));
+  const Output info = run("info out");
+  EXPECT_TRUE(says(info.out, why)) << info.out;
+  EXPECT_EQ(run("run speck.json --verify -q -o quiet").code, 3);
+  EXPECT_EQ(run("run speck.json -q -o plain").code, 0) << "what nobody verified";
+}
+
 TEST_F(RunCommand, WritesCsv) {
   EXPECT_EQ(run("run busy.json -o a --csv").code, 0);
   std::ifstream states(path("a/states.csv")), steps(path("a/steps.csv"));

@@ -172,6 +172,68 @@ TEST_F(VerifiedRunFile, ARunThatFailedIsNotVerified) {
   EXPECT_FALSE(outcome.verification_interrupted);
 }
 
+/// Blown away between the steps of the run, which does not see it: at half the step nothing is a
+/// number any more.
+constexpr const char* fails_at_half_the_step = R"({
+  "urto": 1, "gravity": 0,
+  "bodies": [{ "name": "speck", "mass": 1e-3, "inertia": [1e-6, 1e-6, 1e-6],
+               "velocity": [1, 0, 0] }],
+  "forces": [{ "kind": "load", "body": "speck", "force": [
+    { "table": [[0, 0], [0.004, 0], [0.005, 1e308], [0.006, 0], [0.01, 0]] }, 0, 0] }],
+  "simulation": { "duration": 0.1, "step": 0.01, "verify": true }
+})";
+
+TEST_F(VerifiedRunFile, ARunWhoseHalfFailsIsAFailure) {
+  const Scene scene = parse_scene(fails_at_half_the_step, "test");
+  const RunOutcome outcome = run_scene(scene, {.directory = path("a")});
+  EXPECT_EQ(outcome.summary.run.status, "finished");
+  ASSERT_TRUE(outcome.summary.verification);
+  EXPECT_EQ(outcome.summary.verification->state, VerificationState::incomplete);
+  EXPECT_EQ(outcome.summary.verdict.level, Level::failure);
+  const std::string why = "the run at a half of the step failed at t = 0.005 s";
+  const Finding& finding = outcome.summary.verdict.findings.front();
+  EXPECT_EQ(finding.what, "verification");
+  EXPECT_TRUE(finding.text.starts_with("The run could not be verified: " + why)) << finding.text;
+  const ResultReader file(result_path(path("a")));
+  EXPECT_EQ(file.text("/verdict/level"), "failure");
+  EXPECT_EQ(file.text("/verification/state"), "incomplete");
+  EXPECT_TRUE(file.text("/verification/reason").starts_with(why));
+  // The run itself, not verified, is a good one.
+  const std::vector<std::string> unverified{"simulation.verify=false"};
+  const Scene plain = parse_scene(fails_at_half_the_step, "test", unverified);
+  EXPECT_EQ(run_scene(plain, {.directory = path("b")}).summary.verdict.level, Level::good);
+}
+
+TEST_F(VerifiedRunFile, TheVerdictKnowsAMotionThatDependsOnTheStep) {
+  Result r = samples::invented_result();
+  for (StepRecord& s : r.steps) {
+    s.energy = {};
+    s.energy.kinetic = s.energy.start = 1;
+    s.report.meets_tolerance = true;
+  }
+  r.description.joints.clear();
+  r.description.scale.size = 2;
+  r.status.start_energy = 1;
+  const auto found = [&](const Verification& v) {
+    r.verification = v;
+    const Verdict verdict = judge(ResultValues(r));
+    const auto at = std::ranges::find(verdict.findings, "verification", &Finding::what);
+    EXPECT_NE(at, verdict.findings.end());
+    return at == verdict.findings.end() ? Finding{} : *at;
+  };
+  EXPECT_EQ(found({.state = VerificationState::exact}).level, Level::good);
+  const Finding parts = found({.state = VerificationState::parts, .until = 0.5});
+  EXPECT_EQ(parts.level, Level::remark);
+  EXPECT_EQ(parts.time, 0.5);
+  Verification v{.state = VerificationState::converges};
+  v.errors.push_back({.name = "position", .worst = 0.1});
+  EXPECT_EQ(found(v).level, Level::good) << "a twentieth of its 2 m";
+  v.errors[0].worst = 0.5;
+  EXPECT_EQ(found(v).level, Level::remark);
+  EXPECT_EQ(found(v).found, 0.25);
+  EXPECT_EQ(found({.state = VerificationState::incomplete, .reason = "why"}).level, Level::failure);
+}
+
 TEST_F(VerifiedRunFile, TheSummarySaysTheErrorForPeople) {
   const RunOutcome outcome = run_scene(verified_scene(), {.directory = path("a")});
   std::string text;

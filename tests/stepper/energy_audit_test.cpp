@@ -93,6 +93,67 @@ TEST(EnergyAudit, MotorThatGainsItsSpeedSmoothlyLosesNothing) {
   EXPECT_GT(order(lost[0], lost[1]), 1.7);
 }
 
+// A carriage that jumps to V at 0.0505 s, within a step, takes what is joined to it along as an
+// inelastic clutch does: it gives m V · V, of which half arrives. m is what the joint makes of the
+// body: a rod hung by its end on a ball is (1/m + r²/I)⁻¹ heavy across it.
+TEST(EnergyAudit, KinematicBodyThatJumpsInVelocityLosesHalfOfWhatItGivesInItsJoints) {
+  const double V = 3, mass = 2, I = 0.5, r = 0.7;
+  const Function corner = make_table({0, 0.0505, 1}, {0, 0, 0.9495 * V});
+  const std::vector<std::pair<JointKind, double>> cases{
+      {JointKind::fixed, mass},
+      {JointKind::revolute, mass},  // about the way, which lets nothing give way
+      {JointKind::spherical, 1 / (1 / mass + r * r / I)}};
+  for (const auto& [kind, heavy] : cases) {
+    Model m = empty_model(Vec3::Zero());
+    Body carriage{.name = "carriage", .kind = BodyKind::kinematic};
+    carriage.motion.position[0] = corner;
+    const int base = add_body(m, carriage);
+    const int rod = add_rigid(m, "rod", {0, 0, -r}, mass, Vec3(I, I, 0.3).asDiagonal());
+    const bool hinge = kind == JointKind::revolute;
+    join(m, "j", kind, base, rod, Vec3::Zero(), hinge ? Vec3(1, 0, 0) : Vec3(1, 2, 3));
+    finalize(m);
+    const EnergyAudit e = audit_of(m, options(1e-3, 0.055));
+    const double given = heavy * V * V;
+    EXPECT_NEAR(e.supplied, given, 1e-3 * given) << to_string(kind);
+    EXPECT_NEAR(e.drive, 0.5 * given, 1e-3 * given) << to_string(kind);
+    EXPECT_NEAR(e.numerical(), 0, 1e-3 * given) << to_string(kind);
+    EXPECT_NEAR(e.unexplained(), 0, 1e-9) << to_string(kind);
+  }
+}
+
+// The same about an axis: a turntable that is put to ω at once with a body welded to it at R, of
+// which m R² + I is turned. And one that gains the same speed along a smooth step loses nothing.
+TEST(EnergyAudit, TurntableThatJumpsLosesHalfAndOneThatDoesNotLosesNothing) {
+  const double omega = 8, R = 0.4, mass = 2, I = 0.3;
+  const double turned = mass * R * R + I;
+  const auto audit = [&](const Function& angle, double step, double duration) {
+    Model m = empty_model(Vec3::Zero());
+    Body table{.name = "table", .kind = BodyKind::kinematic};
+    table.motion.axis = Vec3(1, 2, 2) / 3;
+    table.motion.angle = angle;
+    const int base = add_body(m, table);
+    const Vec3 across = Vec3(2, -1, 0).normalized();
+    const int body = add_rigid(m, "body", R * across, mass, I * Mat3::Identity());
+    join(m, "weld", JointKind::fixed, base, body, R * across, {3, 1, 2});
+    finalize(m);
+    return audit_of(m, options(step, duration));
+  };
+  const EnergyAudit jump = audit(make_table({0, 0.01003, 1}, {0, 0, 0.98997 * omega}), 1e-4, 0.012);
+  const double given = turned * omega * omega;
+  EXPECT_NEAR(jump.supplied, given, 2e-3 * given);
+  EXPECT_NEAR(jump.drive, 0.5 * given, 2e-3 * given);
+  EXPECT_NEAR(jump.unexplained(), 0, 1e-9);
+  std::array<double, 2> lost{};
+  for (int half = 0; half < 2; ++half) {
+    const EnergyAudit e =
+        audit(SmoothStepFunction{.t0 = 0, .t1 = 0.4, .y0 = 0, .y1 = 1}, 1e-3 / (half + 1), 0.2);
+    EXPECT_GT(e.kinetic, 2);  // half way: at its fastest, 15/8 of 1 rad in 0.4 s
+    lost[half] = std::abs(e.drive);
+  }
+  EXPECT_LT(lost[0], 1e-4);
+  EXPECT_GT(order(lost[0], lost[1]), 1.5);
+}
+
 // F (ω − F t/I) while it slips: the moment times the slip, which is no friction.
 TEST(EnergyAudit, SaturatedMotorLosesItsMomentTimesItsSlip) {
   const double F = 3, omega = 10, T = 2;

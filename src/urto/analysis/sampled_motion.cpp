@@ -133,6 +133,7 @@ void MotionSampler::halve() {
 }
 
 void MotionSampler::add(bool offered) {
+  if (!run_.report().meets_tolerance && out_.missed++ == 0) out_.first_missed = run_.state().t;
   add_impulses();
   add_sums();
   if (!offered || ++offered_ % stride_ != 0) return;

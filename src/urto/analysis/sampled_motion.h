@@ -50,6 +50,8 @@ struct SampledMotion {
 
   std::vector<MotionStatistic> statistics = {};
   std::string failure = {};  ///< why the run ended early; empty: it did not
+  long missed = 0;           ///< steps whose certificate missed the tolerance …
+  double first_missed = 0;   ///< … and where the first of them ended [s]
   std::size_t samples() const { return time.size(); }
 };
 

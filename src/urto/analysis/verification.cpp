@@ -363,6 +363,19 @@ std::size_t sparse_stride(const SampledMotion& run) {
   return best;
 }
 
+/// What keeps a run at a smaller step from saying where the motion goes: it ended early, or some of
+/// its steps were not solved. Empty: nothing.
+std::string why_incomplete(const SampledMotion& motion, int parts) {
+  const std::string run =
+      fmt::format("the run at {} of the step", parts == 2 ? "a half" : "a quarter");
+  if (motion.failure == "interrupted") return run + " was interrupted";
+  if (!motion.failure.empty()) return run + " failed at " + motion.failure;
+  if (motion.missed == 0) return {};
+  const auto steps = static_cast<long>(motion.steps.empty() ? 0 : motion.steps.back());
+  return fmt::format("{} missed its tolerance in {} of {} steps, the first at t = {:.6g} s", run,
+                     motion.missed, steps, motion.first_missed);
+}
+
 /// "ball", "hinge.angle", "kinetic".
 std::string name_of(const Model& model, std::string_view quantity, int item) {
   if (item < 0) return {};
@@ -430,11 +443,8 @@ Verification verify_run(const Model& model, const SimulationOptions& options,
     };
     const double shorter = between > 1 ? parts - 1 / between : parts;
     motion = sample_run(model, with_shorter_steps(options, shorter), {base.time, ask});
-    if (!motion.failure.empty())
-      out.reason = fmt::format(
-          "the run at {} of the step {}", parts == 2 ? "a half" : "a quarter",
-          motion.failure == "interrupted" ? "was interrupted" : "failed at " + motion.failure);
-    return motion.failure.empty();
+    out.reason = why_incomplete(motion, parts);
+    return out.reason.empty();
   };
   if (!run_at(2, half)) return out;
   if (agree_to_rounding(base, half)) {

@@ -58,7 +58,7 @@ enum class VerificationState : std::uint8_t {
   converges,   ///< errors are estimated
   exact,       ///< the run and its half agree to rounding: there was no need for the quarter
   parts,       ///< the runs part, and smaller steps do not bring them together
-  incomplete,  ///< a run with smaller steps failed, or was interrupted: `reason`
+  incomplete,  ///< a run with smaller steps failed, missed tolerances, or was interrupted: `reason`
 };
 std::string_view to_string(VerificationState state);
 

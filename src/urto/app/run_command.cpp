@@ -172,6 +172,8 @@ int report(const RunCommand& c, const fs::path& directory, const RunOutcome& out
                "urto: the run has finished, its verification was interrupted; urto run --resume "
                "--verify -o {} does it\n",
                directory.string());
+  } else if (summary.verification && summary.verification->state == VerificationState::incomplete) {
+    print_error(fmt::format("the run could not be verified: {}", summary.verification->reason));
   }
   return code;
 }

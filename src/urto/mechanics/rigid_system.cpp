@@ -65,6 +65,12 @@ RigidSystem::RigidSystem(const Model& model)
     const Mat3 inertia = model.bodies[body].inertia;
     inverse_inertia_[body] = inertia.inverse().trace() / 3;
   }
+  const auto moves = [&](int marker) {
+    return model.bodies[model.markers[marker].body].kind == BodyKind::kinematic;
+  };
+  may_jump_ = !model.couplings.empty() ||
+              std::any_of(model.joints.begin(), model.joints.end(),
+                          [&](const Joint& j) { return moves(j.marker_a) || moves(j.marker_b); });
   find_ties();
 }
 
@@ -335,6 +341,48 @@ void RigidSystem::measure_term(const RowTerm& t, const State& state, int block, 
   const Row12 driven = stacked(kinematic_acceleration(model_.bodies[a.body], state.t),
                                kinematic_acceleration(model_.bodies[b.body], state.t));
   rows.jdot_v[at] += t.factor * (v.dot(K * v) + m.J.dot(driven));
+}
+
+// Smooth changes by the trapezoidal rule: what they leave is of third order.
+bool RigidSystem::rate_jumps(const State& state, double before, SystemWorkspace& work,
+                             const Interactions& rows, std::vector<double>& jumps) const {
+  const double then = state.t - before;
+  const auto jump_of = [&](const Function& f) {
+    const FunctionValue early = evaluate(f, then), late = evaluate(f, state.t);
+    return late.rate - early.rate - 0.5 * before * (early.acceleration + late.acceleration);
+  };
+  const auto body_jump = [&](int k) {
+    const Body& body = model_.bodies[k];
+    BodyVelocity out;
+    if (body.kind != BodyKind::kinematic) return out;
+    for (int i = 0; i < 3; ++i) out.v[i] = jump_of(body.motion.position[i]);
+    out.omega = jump_of(body.motion.angle) * body.motion.axis;
+    return out;
+  };
+  if (!may_jump_) return false;
+  Scratch& s = scratch(work);
+  bool any = false;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const RowOrigin origin = rows.origins[i];
+    const bool target = origin.kind == Origin::coupling;
+    if (!target && origin.kind != Origin::joint && origin.kind != Origin::screw) continue;
+    for (int row = 0; row < rows.laws[i].dim; ++row) {
+      double jump = target ? -jump_of(model_.couplings[origin.index].target) : 0;
+      row_terms(origin, rows.ids[i], row, s.terms[0]);
+      for (const RowTerm& t : s.terms[0]) {
+        const int a = model_.markers[t.marker_a].body, b = model_.markers[t.marker_b].body;
+        const Row12 change = stacked(body_jump(a), body_jump(b));
+        if (change.isZero(0)) continue;
+        refresh_places(state, s);
+        jump += t.factor * evaluate_term(t, state, s).J.dot(change);
+      }
+      if (jump == 0) continue;
+      if (!any) jumps.assign(rows.rows(), 0.0);
+      any = true;
+      jumps[rows.J.row_start[i] + row] = jump;
+    }
+  }
+  return any;
 }
 
 // displacement − pitch · angle / 2π.

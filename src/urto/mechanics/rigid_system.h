@@ -34,6 +34,10 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
               Interactions& rows) const override;
   void measure(const State& state, bool accelerations, SystemWorkspace& work,
                Interactions& rows) const override;
+  /// Of joints on kinematic bodies, and of couplings whose target has a corner; motors are asked
+  /// for more than that, see EnergyAuditor.
+  bool rate_jumps(const State& state, double before, SystemWorkspace& work,
+                  const Interactions& rows, std::vector<double>& jumps) const override;
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
                                double factor, SystemWorkspace& work,
                                BlockMatrix& out) const override;
@@ -93,6 +97,7 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   const Model& model_;
   std::vector<Material> materials_ = {};
   double longest_pull_ = 0;                   ///< [m] largest cohesion_range of a pair
+  bool may_jump_ = false;                     ///< equalities follow something that moves in time
   std::vector<double> inverse_inertia_ = {};  ///< per body, tr(I⁻¹)/3
   /// A joint that holds the bodies of a spring; sorted by force.
   struct Tie {

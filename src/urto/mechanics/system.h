@@ -121,6 +121,13 @@ class System {
                        Interactions& rows) const {
     rows.clear_numbers();
   }
+  /// How much g_t of each row jumped within the time `before` that ends at this state, where what
+  /// moves in time has changed its velocity at once; smooth changes are taken off. False: nothing
+  /// did, and `jumps` is left alone.
+  virtual bool rate_jumps(const State& /*state*/, double /*before*/, SystemWorkspace& /*work*/,
+                          const Interactions& /*rows*/, std::vector<double>& /*jumps*/) const {
+    return false;
+  }
   /// True if `detect` can ever offer a row that is no equality: contacts, limits, dry friction.
   virtual bool may_be_one_sided() const { return false; }
   /// out −= factor · ∂(Jᵀλ)/∂q of rows measured at this state.
@@ -185,6 +192,10 @@ class SystemAccess {
                     bool accelerations = false) {
     detect(state, query, rows);
     measure(state, rows, accelerations);
+  }
+  bool rate_jumps(const State& state, double before, const Interactions& rows,
+                  std::vector<double>& jumps) {
+    return system_.rate_jumps(state, before, *work_, rows, jumps);
   }
   bool may_be_one_sided() const { return system_.may_be_one_sided(); }
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,

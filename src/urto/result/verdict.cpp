@@ -31,6 +31,9 @@ constexpr Border penetration_border{0.01, 0.5};
 constexpr Border gain_border{0.01, 0.5}, loss_border{0.01, never}, recovery_border{0.01, never};
 /// Orders of magnitude beyond what a model's size and free flight explain.
 constexpr Border reach_border{1e2, 1e6};
+/// Of a motion that is known to a tenth of the model's size its outline can be believed. How far it
+/// is off is said; nobody asked for a better one.
+constexpr Border error_border{0.1, never};
 
 struct Steps {
   const ResultView& result;
@@ -76,7 +79,10 @@ std::string share_of(double share) {
 class Judge {
  public:
   explicit Judge(const ResultView& result)
-      : description_(result.description()), run_(result.status()), steps_{result} {}
+      : description_(result.description()),
+        run_(result.status()),
+        verification_(result.verification()),
+        steps_{result} {}
 
   Verdict verdict() {
     weigh_end();
@@ -90,6 +96,7 @@ class Judge {
       weigh_newton();
       weigh_reach();
     }
+    if (verification_) weigh_verification(*verification_);
     std::ranges::stable_sort(out_.findings, std::greater{}, &Finding::level);
     if (!out_.findings.empty()) out_.level = out_.findings.front().level;
     return std::move(out_);
@@ -125,10 +132,12 @@ class Judge {
   void weigh_energy();
   void weigh_newton();
   void weigh_reach();
+  void weigh_verification(const Verification& v);
   double energy_that_moves() const;
 
   const Description& description_;
   RunStatus run_;
+  std::optional<Verification> verification_;
   Steps steps_;
   Verdict out_ = {};
 };
@@ -331,6 +340,35 @@ void Judge::weigh_reach() {
                   body(steps_.at("farthest", w.step)), w.value * scale.size, steps_.time(w.step),
                   w.value, free > 2 ? " (which it could fall or fly by itself in part)" : ""),
       steps_.time(w.step));
+}
+
+// A run that ends well, and fails at a smaller step, is none to believe.
+void Judge::weigh_verification(const Verification& v) {
+  switch (v.state) {
+    case VerificationState::incomplete:
+      say(Level::failure, "verification",
+          fmt::format("The run could not be verified: {}.", v.reason));
+      return;
+    case VerificationState::parts:
+      say(Level::remark, "verification",
+          fmt::format("From t = {:.4g} s on the motion depends on the step, and smaller ones do "
+                      "not settle it.",
+                      v.until),
+          v.until);
+      return;
+    case VerificationState::exact:
+      say(Level::good, "verification", "At half the step the motion is the same to rounding.");
+      return;
+    case VerificationState::converges:
+      break;
+  }
+  const QuantityError* position = v.find("position");
+  const double size = description_.scale.size + description_.scale.free_flight;
+  if (position == nullptr || !(size > 0)) return;
+  say(error_border, position->worst / size, "verification",
+      fmt::format("Positions are known to {:.2g} m, {} the size of the model and its free flight.",
+                  position->worst, share_of(position->worst / size)),
+      position->worst_time);
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 //     H v⁺ − Jᵀγ = (M + hD) v + h f(q, v, t)          H = M + hD + h²K
 //         (variant C of recipe 000 §2.7.6)
 //     u = J v⁺ + b,  γ ∈ K,  −û ∈ N_K(γ)              b = g/h + g_t (joints),
-//                    max(g/h, −η_s) (contacts)
+//                    max(g/h, −w) (contacts), w: η_s, or as fast as
+//                    curvature closes (docs, "Overlaps")
 //     q⁺ = q ⊕ h ½(v⁺ + v*)     v*: v⁺ after turning freely for h, the velocity at the end of the
 //                               step
 //
@@ -39,8 +40,9 @@ class DviStepper final : public Stepper {
   void predict(const State& state);
   void move(State& state, double h);
   void assemble(const State& state, double h, Tangent kind);
-  void add_law(int block, double h);
-  void add_laws(double h);
+  double closing_speed(int block, const StepMemory& memory) const;
+  void add_law(int block, double h, const StepMemory& memory);
+  void add_laws(double h, const StepMemory& memory);
   double resting_speed(int block) const;
   bool approaches(int block, const Vector& v, double least) const;
   void find_impacts(double h);

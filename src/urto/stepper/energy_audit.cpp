@@ -133,6 +133,14 @@ void EnergyAuditor::add_forces(const State& state, const Impulses& step, EnergyF
   flow.supplied += step.h * mean.supplied;
 }
 
+// What an inelastic clutch loses when the speed that a rigid row is to follow jumps. A corner
+// within the last step has left a g besides, whose removal is the scheme's part of the blow.
+double EnergyAuditor::lost_in_jump(const Impulses& step, int row, double jump) const {
+  const double blow = jump - rate_late_[row];
+  const double share = blow != 0 ? std::clamp(jump / blow, 0.0, 1.0) : 0;
+  return -0.5 * share * step.impulses[row] * jump;
+}
+
 // A motor is a shaft that turns as it should and a clutch to the joint: what slips in the clutch is
 // lost in the drive. That the shaft changes its speed smoothly is no slip: only what the function's
 // own rate (jdot_v of its row) does not explain is a jump.
@@ -143,11 +151,7 @@ void EnergyAuditor::add_drive(const Impulses& step, int row, const Law& law,
   const double had = std::isnan(known_[row]) ? rate_before_[row] - g_t : known_[row];  // J v
   if (holds_position(law)) {
     flow.supplied -= impulse * g_t;
-    // A corner within the last step has left a g, whose removal is the scheme's part of the blow.
-    const double jump = had + g_t - known_step_ * gains;
-    const double blow = jump - rate_late_[row];
-    const double share = blow != 0 ? std::clamp(jump / blow, 0.0, 1.0) : 0;
-    flow.drive -= 0.5 * share * impulse * jump;
+    flow.drive += lost_in_jump(step, row, had + g_t - known_step_ * gains);
     return;
   }
   // The speed wanted is that at the end of the step.
@@ -175,7 +179,8 @@ void EnergyAuditor::add_spring(const Impulses& step, int block, EnergyFlow& flow
 }
 
 // Rigid joints do no work but what the scheme makes of their error, except when they begin with
-// velocities that they do not allow: that is an impact.
+// velocities that they do not allow: that is an impact; and when a kinematic body on them jumps in
+// velocity, which is the clutch of a motor.
 void EnergyAuditor::add_joint(const Impulses& step, int block, EnergyFlow& flow) const {
   const Interactions& rows = step.rows;
   const Law& law = rows.laws[block];
@@ -185,6 +190,7 @@ void EnergyAuditor::add_joint(const Impulses& step, int block, EnergyFlow& flow)
       continue;
     }
     flow.supplied -= step.impulses[r] * rows.g_t[r];
+    if (jumped_ && holds_position(law)) flow.drive += lost_in_jump(step, r, jumps_[r]);
     if (known_step_ == 0 && !is_soft(law)) flow.impact -= 0.5 * step.impulses[r] * rate_before_[r];
   }
   if (is_soft(law)) add_spring(step, block, flow);
@@ -267,6 +273,7 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   measure_rates(step);
   report.stored_before = stored_ = stored_in(rows, true) + stored_in(rows, false);
   recall_rates(rows, memory);
+  jumped_ = known_step_ > 0 && system_.rate_jumps(state, known_step_, rows, jumps_);
   energies_ = system_.energies(state);
   system_.mass(state, mass_);
   multiply(mass_, step.v_after, work_);

@@ -79,6 +79,7 @@ class EnergyAuditor {
   void add_block(const Impulses& step, int block, EnergyFlow& flow) const;
   void add_joint(const Impulses& step, int block, EnergyFlow& flow) const;
   void add_drive(const Impulses& step, int row, const Law& law, EnergyFlow& flow) const;
+  double lost_in_jump(const Impulses& step, int row, double jump) const;
   void add_normal(const Impulses& step, int block, EnergyFlow& flow) const;
   void add_spring(const Impulses& step, int block, EnergyFlow& flow) const;
   double turned(const Impulses& step, int row) const;
@@ -101,11 +102,13 @@ class EnergyAuditor {
   Vector rate_late_;  ///< ½γ(before + late) is the work of both parts of γ: after, but in impacts
   std::vector<double> known_ = {};      ///< per row: the rate at the end of the last step, or NaN
   std::vector<double> predicted_ = {};  ///< per row: the gap that was to be expected
-  std::vector<double> kept_ = {};       ///< what the next step recalls
-  double known_step_ = 0;               ///< [s] length of the last step, 0 at the start of a run
-  Energies energies_;                   ///< at the start of a step
-  double stored_ = 0;                   ///< … with what the last step left
-  double given_ = 0;                    ///< by impulses, less the kinetic energy after them
+  std::vector<double> jumps_ = {};  ///< per row, of g_t since the last step, if it has `jumped_`
+  bool jumped_ = false;
+  std::vector<double> kept_ = {};  ///< what the next step recalls
+  double known_step_ = 0;          ///< [s] length of the last step, 0 at the start of a run
+  Energies energies_;              ///< at the start of a step
+  double stored_ = 0;              ///< … with what the last step left
+  double given_ = 0;               ///< by impulses, less the kinetic energy after them
   Moment now_, next_;
 };
 
