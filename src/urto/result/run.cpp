@@ -64,10 +64,11 @@ double next_checkpoint(double t, double interval) {
   return interval * (std::floor(t / interval * (1 + 1e-12)) + 1);
 }
 
-/// The rows of the first step.
+/// The rows of the first step, contacts within the envelope included.
 Interactions rows_at_start(const Simulation& run) {
   Interactions rows;
-  SystemAccess(run.system()).interactions(run.state(), {.h = run.options().step}, rows);
+  const DetectionQuery query{.h = run.options().step, .envelope = run.options().contact_envelope};
+  SystemAccess(run.system()).interactions(run.state(), query, rows);
   return rows;
 }
 
@@ -76,6 +77,7 @@ Description describe_start(const Scene& scene, const Simulation& run, const Inte
   const StartLook look =
       look_at_start(scene.model, run.options(), run.start_report(), run.state(), rows);
   Description out = describe(scene, look.warnings);
+  out.settings.output_step = run.options().output_step;  // it may have been left to be chosen
   out.scale.start_limit = look.limit;
   out.scale.start_penetration = look.penetration;
   return out;
