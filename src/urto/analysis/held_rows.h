@@ -20,9 +20,9 @@ enum class RowRole : std::uint8_t {
 };
 
 struct HeldRows {
-  Interactions rows;
-  Vector lambda;              ///< forces at rest
-  std::vector<RowRole> role;  ///< one per row
+  Interactions rows = {};
+  Vector lambda = {};              ///< forces at rest
+  std::vector<RowRole> role = {};  ///< one per row
   // What was taken to hold, and what to be free, though it touches or acts; by name.
   std::vector<std::string> contacts = {}, limits = {}, motors = {}, frictions = {}, free = {};
   /// Contacts with as much friction as their cone allows: taken to stick all the same.

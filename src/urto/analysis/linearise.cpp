@@ -56,7 +56,9 @@ State at_rest(const System& system, const State& state) {
 
 /// M, D, K and J with the rows as they are held; all but `unbalanced`.
 Linearisation matrices_about(SystemAccess& system, const State& still, const HeldRows& held) {
-  Linearisation out{.lambda = held.lambda, .rows = held.rows};
+  Linearisation out;
+  out.lambda = held.lambda;
+  out.rows = held.rows;
   system.force(still, out.force);
   const auto matrix = [&](const Coefficients& c, double geometric) {
     BlockMatrix A;

@@ -288,6 +288,30 @@ void refuse_imposed_speeds(const System& mechanics, const State& still) {
 
 }  // namespace
 
+StillModel hold_still(Model model, double t) {
+  StillModel out{.model = std::move(model)};
+  const auto hold = [&](Function& f, std::string name) {
+    const FunctionValue now = evaluate(f, t);
+    f = ConstantFunction{now.value};
+    const bool known = !out.moving.empty() && out.moving.back() == name;
+    if (now.rate != 0 && !known) out.moving.push_back(std::move(name));
+  };
+  for (Body& body : out.model.bodies) {
+    if (body.kind != BodyKind::kinematic) continue;
+    const std::string name = fmt::format("kinematic body '{}'", body.name);
+    for (Function& f : body.motion.position) hold(f, name);
+    hold(body.motion.angle, name);
+  }
+  for (Motor& motor : out.model.motors) {
+    if (motor.mode == MotorMode::position) hold(motor.value, fmt::format("motor '{}'", motor.name));
+    // A speed that is about to grow is still zero.
+    if (motor.mode == MotorMode::speed)
+      motor.value = ConstantFunction{evaluate(motor.value, t).value};
+  }
+  for (Coupling& c : out.model.couplings) hold(c.target, fmt::format("coupling '{}'", c.name));
+  return out;
+}
+
 StaticsReport find_equilibrium(const System& system, State& state, const StaticsOptions& options) {
   state.v.setZero(system.nv());
   refuse_imposed_speeds(system, state);

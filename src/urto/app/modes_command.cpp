@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <numbers>
 
@@ -176,7 +177,8 @@ int run(const ModesCommand& c) {
   const Linearisation l =
       c.as_given ? linearise(system, at.state) : linearise(system, at.state, held);
   const std::vector<Line> lines = find_lines(c, l);
-  const std::vector<std::string> said = remarks(held);
+  std::vector<std::string> said = at.remarks;
+  std::ranges::copy(remarks(held), std::back_inserter(said));
   if (!c.state_space_file.empty()) write_state_space(l, c.state_space_file);
   if (!c.page.empty()) show_modes(c, at, lines, said);
   if (c.json) {

@@ -29,6 +29,10 @@ EquilibriumResult load_as_given(const EquilibriumRequest& request) {
     throw InputError(request.scene, "no moving body",
                      "at least one of kind \"dynamic\", for its equilibrium and its modes");
   }
+  StillModel still = hold_still(std::move(out.scene.model), 0);
+  out.scene.model = std::move(still.model);
+  for (const std::string& name : still.moving)
+    out.remarks.push_back(name + " moves at the start; here it stays where it is then");
   RigidSystem system(out.scene.model);
   out.start = initial_state(out.scene.model);
   out.assembled = consistent_start(system, out.scene.options, out.start);

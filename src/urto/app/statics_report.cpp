@@ -341,6 +341,7 @@ std::vector<std::string> remarks(const RestReport& report) {
   const StaticsReport& r = report.at.report;
   const Model& m = report.at.scene.model;
   if (!report.linear && !r.converged) out.push_back(r.message);
+  for (const std::string& remark : report.at.remarks) out.push_back(remark);
   for (const Motor& motor : m.motors) {
     if (motor.mode != MotorMode::speed) continue;
     const Joint& joint = m.joints[motor.on.joint];
@@ -351,8 +352,9 @@ std::vector<std::string> remarks(const RestReport& report) {
   }
   if (r.slide > 1e-9) out.push_back(fmt::format("contacts slid by up to {:.3g} m", r.slide));
   if (r.freedom > 0 && !r.unique.value_or(false)) {
-    out.push_back(fmt::format("these forces are {}one choice of many ({} freedoms)",
-                              r.unique.has_value() ? "" : "perhaps ", r.freedom));
+    out.push_back(fmt::format("these forces are {}one choice of many ({})",
+                              r.unique.has_value() ? "" : "perhaps ",
+                              counted(r.freedom, "freedom", "freedoms")));
   }
   return out;
 }

@@ -87,9 +87,9 @@ struct ProblemFile {
   FileFormat format = FileFormat::automatic;  ///< the one that was found
   /// The law that the problem is stated with, where the format says so: a second-order cone problem
   /// is the convex one. Empty: whichever is asked for.
-  std::optional<Friction> friction;
+  std::optional<Friction> friction = {};
   /// FCLIB's solution, else its first guess; left out if it has numbers that are not finite.
-  std::optional<StoredSolution> guess;
+  std::optional<StoredSolution> guess = {};
 };
 
 /// Reads and validates a problem. Throws InputError with the file, the place in it, what was found

@@ -266,7 +266,8 @@ Problem read_layout(TokenReader& in, FileFormat format, bool forced) {
 }
 
 ProblemFile read_as(TokenReader& in, FileFormat format, bool forced) {
-  ProblemFile out{.problem = read_layout(in, format, forced), .format = format};
+  ProblemFile out{
+      .problem = read_layout(in, format, forced), .format = format};
   if (format == FileFormat::soclcp_text) out.friction = Friction::convex;
   return out;
 }

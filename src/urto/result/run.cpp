@@ -12,6 +12,7 @@
 #include "urto/result/recorder.h"
 #include "urto/result/result_file.h"
 #include "urto/result/start_look.h"
+#include "urto/stepper/one_sided.h"
 
 namespace urto {
 namespace {
@@ -70,6 +71,20 @@ Interactions rows_at_start(const Simulation& run) {
   const DetectionQuery query{.h = run.options().step, .envelope = run.options().contact_envelope};
   SystemAccess(run.system()).interactions(run.state(), query, rows);
   return rows;
+}
+
+/// A stepper without contacts would fail at its first step: that is known before anything is
+/// written.
+void refuse_what_no_step_takes(const Simulation& run) {
+  const StepperOptions& o = run.options().stepper;
+  if (run.options().duration <= 0 || o.penalty_contact || find_stepper(o.name).contacts) return;
+  SystemAccess system(run.system());
+  Interactions rows;
+  const std::string acting = one_sided_at_work(system, run.state(), rows);
+  if (acting.empty()) return;
+  throw InputError(fmt::format("simulation: stepper '{}'", o.name), acting,
+                   "no contact, limit or dry friction at work: take the stepper 'dvi', which treats "
+                   "them, or contacts as springs with 'penalty_contact'");
 }
 
 /// What a result of a run that has started, and not stepped yet, says of it.
@@ -131,6 +146,7 @@ void Recording::start() {
 
 void Recording::begin() {
   const StartReport& report = run_.start();
+  refuse_what_no_step_takes(run_);
   const Description description = describe_start(scene_, run_, rows_at_start(run_));
   warnings_ = description.warnings;
   if (request_.on_start) request_.on_start(report, warnings_);
@@ -285,6 +301,7 @@ FirstMoment first_moment(const Scene& scene) {
   Simulation run(scene.model, scene.options);
   FirstMoment out;
   out.start = run.start();
+  refuse_what_no_step_takes(run);
   const Interactions rows = rows_at_start(run);
   out.result.description = describe_start(scene, run, rows);
   out.result.status = record_status(run);

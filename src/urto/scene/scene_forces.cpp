@@ -28,7 +28,14 @@ Characteristic read_characteristic(const Object& o, std::string_view key, std::s
   return c;
 }
 
+/// A spring that says nothing does nothing, and nobody means that.
+void check_acts(const Object& o) {
+  if (o.has("stiffness") || o.has("damping") || o.has("preload")) return;
+  refuse(o.value, "a spring needs at least one of 'stiffness', 'damping' and 'preload'");
+}
+
 Force read_spring(Builder& b, const Object& o, const std::string& name) {
+  check_acts(o);
   MeasureSpring spring;
   const Attachment at = read_points(b, o, name);
   spring.marker_a = at.a;
@@ -43,6 +50,7 @@ Force read_spring(Builder& b, const Object& o, const std::string& name) {
 }
 
 Force read_torsion_spring(Builder& b, const Object& o) {
+  check_acts(o);
   MeasureSpring spring;
   const CoordinateRef on = read_coordinate(b, o, find_named(b.joints, o.at("joint")));
   const Joint& joint = b.model.joints[on.joint];
