@@ -17,7 +17,7 @@ std::string trimmed(std::string_view text) {
 }
 
 Page load(const fs::path& file) {
-  Page out{.file = fs::relative(file, root())};
+  Page out{.file = fs::relative(file, root()), .lines = {}};
   std::istringstream in(read(file));
   std::string text, block;
   for (int number = 1; std::getline(in, text); ++number) {

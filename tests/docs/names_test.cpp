@@ -145,6 +145,76 @@ TEST(Book, EveryItemOfAChecklistHasATestOrSaysWhyNot) {
   EXPECT_EQ(lists, 5);
 }
 
+// ---- Names in the code
+
+/// Every word of the sources, tests and benchmarks.
+const std::set<std::string>& all_words() {
+  static const std::set<std::string> words = [] {
+    std::set<std::string> out;
+    for (const char* folder : {"src", "tests", "bench", "viewer/src", "script"}) {
+      for (const auto& entry : fs::recursive_directory_iterator(book::root() / folder)) {
+        if (!entry.is_regular_file() || entry.path().extension() == ".md") continue;
+        std::string word;
+        for (const char c : book::read(entry.path()) + " ") {
+          if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+            word += c;
+          } else if (!word.empty()) {
+            out.insert(std::move(word));
+            word.clear();
+          }
+        }
+      }
+    }
+    return out;
+  }();
+  return words;
+}
+
+/// Classes, members and functions as prose names them: `DviStepper::step`, `JointProjection`,
+/// `add_increment`.
+std::vector<std::string> names_in(const std::string& span) {
+  static const std::regex code(
+      R"((~?[A-Za-z_]\w*::)*([A-Z][a-z0-9]+[A-Z]\w*|[a-z]+(_[a-z0-9]+)+_?|[A-Za-z]\w*)(\(\))?)");
+  static const std::regex plain(R"([A-Za-z]+)");
+  if (!std::regex_match(span, code)) return {};
+  const bool camel = std::regex_search(span, std::regex("[a-z0-9][A-Z]"));
+  if (span.find("::") == std::string::npos && std::regex_match(span, plain) && !camel) return {};
+  std::vector<std::string> out;
+  std::string word;
+  for (const char c : span + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+    } else if (!word.empty()) {
+      out.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  return out;
+}
+
+TEST(Book, TheNamesOfTheCodeExist) {
+  int named = 0;
+  const auto check = [&](const std::string& span, const std::string& place) {
+    for (const std::string& name : names_in(span)) {
+      ++named;
+      EXPECT_TRUE(all_words().contains(name)) << place << ": there is no " << name << " in " << span;
+    }
+  };
+  for (const Page& page : book::pages()) {
+    const bool list = page.file.parent_path() == "docs/methods";
+    for (const Line& line : page.lines) {
+      const std::vector<std::string> c = book::cells(line);
+      if (!list) {
+        for (const std::string& span : book::code_spans(line)) check(span, page.place(line));
+      } else if (c.size() == 4) {  // the second column speaks of the source's code
+        for (const std::string& span : book::code_spans({line.number, c[2]}))
+          check(span, page.place(line));
+      }
+    }
+  }
+  EXPECT_GT(named, 500);
+}
+
 // ---- Files and links
 
 const std::set<std::string>& all_file_names() {

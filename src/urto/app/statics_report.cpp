@@ -332,7 +332,9 @@ std::string conclusion(const RestReport& report) {
                   r.converged ? "equilibrium" : "no equilibrium",
                   counted(r.iterations, "iteration", "iterations"), r.residual, r.joint_error);
   if (r.with_contact) out += fmt::format(", gaps to {:.1e} m, cones to {:.1e}", r.gap_error, r.cone_error);
-  if (r.lowest < -1e-6) out += "; unstable";
+  if (std::isfinite(r.lowest) && r.converged) {
+    out += r.lowest < -1e-6 ? "; unstable" : r.lowest > 1e-6 ? "; stable" : "";
+  }
   return out;
 }
 

@@ -35,9 +35,9 @@ void check_acts(const Object& o) {
 }
 
 Force read_spring(Builder& b, const Object& o, const std::string& name) {
-  check_acts(o);
   MeasureSpring spring;
   const Attachment at = read_points(b, o, name);
+  check_acts(o);
   spring.marker_a = at.a;
   spring.marker_b = at.b;
   spring.measure = {MeasureKind::distance, 0, 0};
@@ -50,9 +50,9 @@ Force read_spring(Builder& b, const Object& o, const std::string& name) {
 }
 
 Force read_torsion_spring(Builder& b, const Object& o) {
-  check_acts(o);
   MeasureSpring spring;
   const CoordinateRef on = read_coordinate(b, o, find_named(b.joints, o.at("joint")));
+  check_acts(o);
   const Joint& joint = b.model.joints[on.joint];
   spring.marker_a = joint.marker_a;
   spring.marker_b = joint.marker_b;
