@@ -1,5 +1,5 @@
-// Small oscillations about states of rest in which contacts stick, limits are closed, and motors and
-// dry friction hold: what holds is a constraint.
+// Small oscillations about states of rest in which contacts stick, limits are closed, and motors
+// and dry friction hold: what holds is a constraint.
 #include "urto/analysis/held_rows.h"
 
 #include <cmath>
@@ -35,7 +35,8 @@ struct AtRest {
   Linearisation linear = {};
 };
 
-void add_motor(Model& m, int joint, double speed, double most = std::numeric_limits<double>::infinity()) {
+void add_motor(Model& m, int joint, double speed,
+               double most = std::numeric_limits<double>::infinity()) {
   Motor motor;
   motor.name = "drive";
   motor.on = {joint, 0};
@@ -103,8 +104,8 @@ TEST(HeldRows, ABlockOnFourCornersHasNoMotionLeft) {
   EXPECT_EQ(at.squared().size(), 0);
 }
 
-// A ball on a soft floor bounces with ω² = k/m and, without friction, does nothing else; k is that of
-// two equal surfaces in series.
+// A ball on a soft floor bounces with ω² = k/m and, without friction, does nothing else; k is that
+// of two equal surfaces in series.
 TEST(HeldRows, ASoftContactIsASpring) {
   constexpr double surface = 10000, k = surface / 2, mass = 2;
   Model m = testing::empty_model();
@@ -153,7 +154,9 @@ TEST(HeldRows, AMotorAtRestHoldsItsCoordinate) {
     const AtRest at(m);
     expect_single_pendulum(at);
     EXPECT_EQ(at.held.motors, std::vector<std::string>{"motor 'drive'"}) << most;
-    EXPECT_NEAR(coordinate_value(m, at.rest, {0, 0}), 0, 1e-8) << "where it started";
+    // Where it started. A motor with a bound is found by steps whose joints are projected after
+    // each, which the motor's row on velocities does not see.
+    EXPECT_NEAR(coordinate_value(m, at.rest, {0, 0}), 0, std::isinf(most) ? 1e-8 : 2e-3);
   }
 }
 

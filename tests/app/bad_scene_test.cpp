@@ -51,14 +51,14 @@ class BadScenes : public samples::FolderTest {
     if (entry.contains("scene")) scene.update(entry["scene"]);
     std::ofstream(folder / "s.json", std::ios::binary)
         << (entry.contains("text") ? entry["text"].get<std::string>() : scene.dump());
-    for (const auto& [name, text] : entry.value("files", json::object()).items())
+    const json files = entry.value("files", json::object());
+    for (const auto& [name, text] : files.items())
       std::ofstream(folder / name, std::ios::binary) << text.get<std::string>();
     std::string set;
-    for (const auto& value : entry.value("set", json::array()))
-      set += fmt::format(" --set '{}'", value.get<std::string>());
-    const std::string line =
-        fmt::format("cd '{}' && '{}' {} s.json{} >.out 2>.err </dev/null", folder.string(),
-                    URTO_COMMAND, command, set);
+    const json overrides = entry.value("set", json::array());
+    for (const json& value : overrides) set += fmt::format(" --set '{}'", value.get<std::string>());
+    const std::string line = fmt::format("cd '{}' && '{}' {} s.json{} >.out 2>.err </dev/null",
+                                         folder.string(), URTO_COMMAND, command, set);
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(folder / ".out"),
             contents(folder / ".err")};

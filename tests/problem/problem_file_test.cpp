@@ -368,8 +368,8 @@ TEST_F(ProblemFileTest, SmallTextsByHand) {
   EXPECT_EQ(Matrix(friction.E), (Matrix(2, 2) << 3, 0, 0, 0).finished());
 }
 
-// As Siconos' secondOrderConeLinearComplementarityProblem_printInFile writes it: n, cones, M, q, the
-// first row of each cone and n, the coefficients.
+// As Siconos' secondOrderConeLinearComplementarityProblem_printInFile writes it: n, cones, M, q,
+// the first row of each cone and n, the coefficients.
 TEST_F(ProblemFileTest, SecondOrderConesOfSiconosAreReadAsConvexFriction) {
   std::string text = "7\n3\n0\n7\n7\n7\t7\n";
   for (int k = 0; k < 49; ++k) text += k % 8 == 0 ? "2 " : "0 ";

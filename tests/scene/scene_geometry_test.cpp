@@ -252,15 +252,16 @@ TEST_F(SceneGeometry, MistakesInFilesAreNamedThere) {
             "s.json: /bodies/0/shapes/0: flat.obj: found points in a plane (thickness 0 m), "
             "expected points that span a solid");
   write("inside.obj", obj_text(flipped(brick)));
-  EXPECT_EQ(in(R"({"kind": "mesh", "file": "inside.obj"})"),
-            "s.json: /bodies/0/shapes/0: inside.obj: found a surface that is inside out (its volume "
-            "is -6 m³), expected triangles that are counter-clockwise seen from outside (in a "
-            "scene, \"flip\": true turns them all)");
-  EXPECT_EQ(parsed(fixed(R"({"kind": "mesh", "flip": true, "vertices": )" +
-                         points_json(brick).dump() + R"(, "triangles": )" +
-                         triangles_text(flipped(brick)) + "}"))
-                .model.meshes.size(),
-            1U);
+  EXPECT_EQ(
+      in(R"({"kind": "mesh", "file": "inside.obj"})"),
+      "s.json: /bodies/0/shapes/0: inside.obj: found a surface that is inside out (its volume "
+      "is -6 m³), expected triangles that are counter-clockwise seen from outside (in a "
+      "scene, \"flip\": true turns them all)");
+  EXPECT_EQ(
+      parsed(fixed(R"({"kind": "mesh", "flip": true, "vertices": )" + points_json(brick).dump() +
+                   R"(, "triangles": )" + triangles_text(flipped(brick)) + "}"))
+          .model.meshes.size(),
+      1U);
   EXPECT_EQ(in(R"({"kind": "hull", "file": "flat.obj", "mesh": "x"})"),
             "s.json: /bodies/0/shapes/0/file: 'file' does not go with 'mesh', which says the same");
   EXPECT_EQ(in(R"({"kind": "box", "size": [1, 1, 1], "file": "flat.obj"})"),

@@ -162,9 +162,9 @@ Matrix whole(Numbers& numbers, int rows, int columns, double most) {
 }
 
 // M = N A Nᵀ with Nᵀy = 0 for a y > 0 and A positive semi-definite with a skew part, qᵀy < 0, in
-// whole numbers: M y = 0 exactly, or rounding would give a feasible problem with a solution of 1e16.
-// For such M the ends of Lemke's path are a solution or a proof (Cottle, Pang and Stone, theorem
-// 4.4.11).
+// whole numbers: M y = 0 exactly, or rounding would give a feasible problem with a solution of
+// 1e16. For such M the ends of Lemke's path are a solution or a proof (Cottle, Pang and Stone,
+// theorem 4.4.11).
 TEST(Complementarity, ProvesThatSemidefiniteProblemsAreInfeasible) {
   Numbers numbers(21);
   for (const int n : {2, 3, 5, 8, 13, 21, 34}) {

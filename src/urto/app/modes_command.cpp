@@ -107,12 +107,9 @@ void print_lines(const Model& m, const std::vector<Line>& lines, bool damped) {
 void print_json(const Linearisation& l, const std::vector<Line>& lines, const HeldRows& held) {
   nlohmann::json out;
   out["unbalanced_acceleration"] = l.unbalanced;
-  out["held"] = {{"contacts", held.contacts},
-                 {"limits", held.limits},
-                 {"motors", held.motors},
-                 {"frictions", held.frictions},
-                 {"free", held.free},
-                 {"at_bound", held.at_bound}};
+  out["held"] = {{"contacts", held.contacts}, {"limits", held.limits},
+                 {"motors", held.motors},     {"frictions", held.frictions},
+                 {"free", held.free},         {"at_bound", held.at_bound}};
   out["modes"] = nlohmann::json::array();
   for (const Line& line : lines) {
     out["modes"].push_back(

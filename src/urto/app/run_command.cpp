@@ -132,8 +132,8 @@ void print_start(const RunCommand& c, const Scene& scene, const StartReport& rep
              counted(report.rows, "equality row", "equality rows"), report.mobility());
   if (scene.options.output_step <= 0 && scene.options.duration > 0) {
     const SimulationOptions chosen = with_choices(scene.options, m);
-    fmt::print("{:<16}one every {:.4g} s, chosen; simulation.output_step says otherwise\n", "frames",
-               chosen.output_step);
+    fmt::print("{:<16}one every {:.4g} s, chosen; simulation.output_step says otherwise\n",
+               "frames", chosen.output_step);
   }
   std::fflush(stdout);
 }

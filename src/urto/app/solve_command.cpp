@@ -296,10 +296,7 @@ void add_solve_command(CLI::App& app, int& exit_code) {
       ->check(CLI::PositiveNumber);
   CLI::Option* friction = sub->add_option("--friction", command->friction,
                                           "Coulomb's law itself, or its convex relaxation");
-  friction
-      ->type_name("LAW")
-      ->check(CLI::IsMember({"exact", "convex"}))
-      ->capture_default_str();
+  friction->type_name("LAW")->check(CLI::IsMember({"exact", "convex"}))->capture_default_str();
   sub->add_option("--threads", command->options.threads, "For solvers that use them")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""))

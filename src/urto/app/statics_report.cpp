@@ -108,10 +108,10 @@ void print_bodies(const RestReport& r, const Sizes& sizes) {
   const Model& m = r.at.scene.model;
   const Moved by = moved(r);
   fmt::print("\nBodies: centre of mass, and how far from the start; world axes\n\n");
-  const Table table(columns("body", widest(m.bodies),
-                            {"x [m]", "y [m]", "z [m]", "by x [m]", "by y [m]", "by z [m]",
-                             "turned [rad]"}),
-                    stdout_wants_colour());
+  const Table table(
+      columns("body", widest(m.bodies),
+              {"x [m]", "y [m]", "z [m]", "by x [m]", "by y [m]", "by z [m]", "turned [rad]"}),
+      stdout_wants_colour());
   table.print_header();
   const Digits length{sizes.length}, angle{1};
   for (const int slot : by.order) {
@@ -217,10 +217,10 @@ void print_contacts(const RestReport& r, const Sizes& sizes) {
   int width = 8;
   for (const RecordedContact& c : r.rest.contacts)
     width = std::max(width, display_width(names_of(m, c)));
-  const Table table(columns("bodies", width,
-                            {"x [m]", "y [m]", "z [m]", "normal [N]", "along [N]", "Fx [N]",
-                             "Fy [N]", "Fz [N]"}),
-                    stdout_wants_colour());
+  const Table table(
+      columns("bodies", width,
+              {"x [m]", "y [m]", "z [m]", "normal [N]", "along [N]", "Fx [N]", "Fy [N]", "Fz [N]"}),
+      stdout_wants_colour());
   table.print_header();
   const Digits length{sizes.length}, force{sizes.force};
   for (const int k : contacts_in_order(r)) {
@@ -331,7 +331,8 @@ std::string conclusion(const RestReport& report) {
       fmt::format("{} in {}: forces to {:.1e}, joints to {:.1e} m or rad",
                   r.converged ? "equilibrium" : "no equilibrium",
                   counted(r.iterations, "iteration", "iterations"), r.residual, r.joint_error);
-  if (r.with_contact) out += fmt::format(", gaps to {:.1e} m, cones to {:.1e}", r.gap_error, r.cone_error);
+  if (r.with_contact)
+    out += fmt::format(", gaps to {:.1e} m, cones to {:.1e}", r.gap_error, r.cone_error);
   if (std::isfinite(r.lowest) && r.converged) {
     out += r.lowest < -1e-6 ? "; unstable" : r.lowest > 1e-6 ? "; stable" : "";
   }
@@ -347,10 +348,10 @@ std::vector<std::string> remarks(const RestReport& report) {
   for (const Motor& motor : m.motors) {
     if (motor.mode != MotorMode::speed) continue;
     const Joint& joint = m.joints[motor.on.joint];
-    out.push_back(fmt::format(
-        "motor '{}' is at rest and holds {}.{} where it stands{}", motor.name, joint.name,
-        coordinates(joint.kind)[motor.on.coordinate].name,
-        std::isfinite(motor.max_force) ? ", with at most its largest force" : ""));
+    out.push_back(
+        fmt::format("motor '{}' is at rest and holds {}.{} where it stands{}", motor.name,
+                    joint.name, coordinates(joint.kind)[motor.on.coordinate].name,
+                    std::isfinite(motor.max_force) ? ", with at most its largest force" : ""));
   }
   if (r.slide > 1e-9) out.push_back(fmt::format("contacts slid by up to {:.3g} m", r.slide));
   if (r.freedom > 0 && !r.unique.value_or(false)) {

@@ -69,9 +69,9 @@ enum class FileFormat : std::uint8_t {
   rolling_text,   ///< Siconos: dimension 5, contacts, W, q, μ, μ_r
   global_text,    ///< Siconos: dimension 2, 3 or 5, contacts, M, H, q, b, μ (and μ_r)
   lcp_text,       ///< Siconos: n, M, q, then remarks
-  mlcp_text,   ///< Siconos: two flags, n equalities, m inequalities, blocks, M, q, and/or A, B, C,
-               ///< D, a, b
-  relay_text,  ///< Siconos: n, M, q, lower bounds, upper bounds
+  mlcp_text,    ///< Siconos: two flags, n equalities, m inequalities, blocks, M, q, and/or A, B, C,
+                ///< D, a, b
+  relay_text,   ///< Siconos: n, M, q, lower bounds, upper bounds
   soclcp_text,  ///< Siconos: n, cones, M, q, first row of each cone and n, the cones' coefficients
 };
 

@@ -224,9 +224,9 @@ StepProblem read_soclcp(TokenReader& in) {
   std::vector<int> start{in.integer("the first row of the first cone", 0, 0)};
   for (int k = 1; k <= cones; ++k) {
     const bool last = k == cones;
-    start.push_back(in.integer(last ? "the number of rows behind the cones" :
-                                      "the first row of the next cone",
-                               last ? n : std::int64_t{start.back()} + 1, n));
+    start.push_back(
+        in.integer(last ? "the number of rows behind the cones" : "the first row of the next cone",
+                   last ? n : std::int64_t{start.back()} + 1, n));
     const int size = start.back() - start[static_cast<std::size_t>(k) - 1];
     if (size < 1 || size > max_block) {
       in.fail(fmt::format("cone {} with {} components", k - 1, size),
@@ -266,8 +266,7 @@ Problem read_layout(TokenReader& in, FileFormat format, bool forced) {
 }
 
 ProblemFile read_as(TokenReader& in, FileFormat format, bool forced) {
-  ProblemFile out{
-      .problem = read_layout(in, format, forced), .format = format};
+  ProblemFile out{.problem = read_layout(in, format, forced), .format = format};
   if (format == FileFormat::soclcp_text) out.friction = Friction::convex;
   return out;
 }

@@ -82,9 +82,10 @@ void refuse_what_no_step_takes(const Simulation& run) {
   Interactions rows;
   const std::string acting = one_sided_at_work(system, run.state(), rows);
   if (acting.empty()) return;
-  throw InputError(fmt::format("simulation: stepper '{}'", o.name), acting,
-                   "no contact, limit or dry friction at work: take the stepper 'dvi', which treats "
-                   "them, or contacts as springs with 'penalty_contact'");
+  throw InputError(
+      fmt::format("simulation: stepper '{}'", o.name), acting,
+      "no contact, limit or dry friction at work: take the stepper 'dvi', which treats "
+      "them, or contacts as springs with 'penalty_contact'");
 }
 
 /// What a result of a run that has started, and not stepped yet, says of it.

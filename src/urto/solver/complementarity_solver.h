@@ -35,8 +35,8 @@ struct ComplementaritySolution {
   std::string solver;   ///< the method that produced z
   std::string message;  ///< why, when the status is not `converged`
   double seconds = 0;
-  /// Of an LCP that is infeasible: y ≥ 0 with Mᵀy ≤ 0, qᵀy < 0 and largest entry one, so that no z ≥ 0
-  /// has M z + q ≥ 0.
+  /// Of an LCP that is infeasible: y ≥ 0 with Mᵀy ≤ 0, qᵀy < 0 and largest entry one, so that no z
+  /// ≥ 0 has M z + q ≥ 0.
   Vector certificate = {};
 };
 

@@ -212,8 +212,7 @@ Path follow(const Matrix& M, const Vector& q, const Limits& limits) {
       if (entering >= n) path.y[entering - n] = 1;
       for (Eigen::Index i = 0; i < n; ++i) {
         const Eigen::Index variable = tableau.basis()[i];
-        if (variable >= n && variable < 2 * n)
-          path.y[variable - n] = -tableau.column(entering)[i];
+        if (variable >= n && variable < 2 * n) path.y[variable - n] = -tableau.column(entering)[i];
       }
       return path;
     }
@@ -267,12 +266,12 @@ bool is_semidefinite(const Matrix& M) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(0.5 * (M + M.transpose()),
                                                     Eigen::EigenvaluesOnly);
   const Vector values = eigen.eigenvalues();
-  return values.size() == 0 ||
-         values[0] >= -1e-10 * std::max(1e-300, values.cwiseAbs().maxCoeff());
+  return values.size() == 0 || values[0] >= -1e-10 * std::max(1e-300, values.cwiseAbs().maxCoeff());
 }
 
 bool is_lcp(const ComplementarityProblem& p) {
-  return (p.lo.array() == 0).all() && (p.hi.array() == std::numeric_limits<double>::infinity()).all();
+  return (p.lo.array() == 0).all() &&
+         (p.hi.array() == std::numeric_limits<double>::infinity()).all();
 }
 
 void explain_ray(const ComplementarityProblem& p, const Standard& lcp, const Vector& ray,

@@ -279,7 +279,8 @@ void check_speeds(SystemAccess& system, JointProjection& projection, const State
   projection.project_velocities(driven, true);
   StartReport dependent_too;
   find_rank(system, state, rows, dependent_too);
-  Conflict conflict{.left = rates(rows, driven.v), .given = rates(rows, state.v), .what = "velocity"};
+  Conflict conflict{
+      .left = rates(rows, driven.v), .given = rates(rows, state.v), .what = "velocity"};
   double size = 1 + driven.v.lpNorm<Eigen::Infinity>();
   for (const double speed : rows.g_t) size = std::max(size, std::abs(speed));
   conflict.tolerance = 1e-8 * size;
@@ -290,9 +291,10 @@ void check_speeds(SystemAccess& system, JointProjection& projection, const State
     const bool known = std::any_of(report.redundant.begin(), report.redundant.end(),
                                    [&](const RedundantRows& k) { return k.name == r.name; });
     if (known || r.on.empty()) continue;
-    report.warnings.push_back(fmt::format("{} drives what {} fixes already: they must agree as "
-                                          "long as the run lasts",
-                                          r.name, fmt::join(r.on, ", ")));
+    report.warnings.push_back(
+        fmt::format("{} drives what {} fixes already: they must agree as "
+                    "long as the run lasts",
+                    r.name, fmt::join(r.on, ", ")));
   }
 }
 

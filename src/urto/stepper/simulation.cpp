@@ -18,7 +18,7 @@ constexpr double frames_a_second = 60;
 /// A run has so many frames that it can be looked at, and so few that looking is not dearer than
 /// running.
 constexpr double least_frames = 200, most_frames = 3000;
-constexpr double most_numbers = 2e7;       ///< of all frames: 160 MB
+constexpr double most_numbers = 2e7;  ///< of all frames: 160 MB
 constexpr double least_of_a_large_model = 60;
 
 // With the travel of a step counted besides, the envelope only has to hold what acceleration adds.

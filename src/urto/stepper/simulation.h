@@ -44,9 +44,9 @@ struct Checkpoint {
   double next_output = 0;  ///< time of the next recorded frame
 };
 
-/// The same settings with what they leave to be chosen: the contact envelope, by the smallest shape,
-/// and the time between frames, about 60 a second, at least 200 and at most 3000 in a run, fewer
-/// where they would not fit into 160 MB.
+/// The same settings with what they leave to be chosen: the contact envelope, by the smallest
+/// shape, and the time between frames, about 60 a second, at least 200 and at most 3000 in a run,
+/// fewer where they would not fit into 160 MB.
 SimulationOptions with_choices(SimulationOptions options, const Model& model);
 
 enum class RunState : std::uint8_t { ready, running, finished, failed };
