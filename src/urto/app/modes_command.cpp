@@ -12,6 +12,7 @@
 #include "urto/analysis/modes.h"
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
+#include "urto/app/interrupt.h"
 #include "urto/app/table.h"
 #include "urto/error.h"
 #include "urto/page/analysis_page.h"
@@ -130,6 +131,7 @@ int run(const ModesCommand& c) {
   EquilibriumRequest request = c.request;
   request.options.contacts = false;
   EquilibriumResult at = c.as_given ? load_as_given(request) : load_equilibrium(request);
+  if (interrupt_requested()) return interrupted_at(at.report);
   if (!c.as_given && !at.report.converged) {
     print_error(at.report.message);
     return not_certified;

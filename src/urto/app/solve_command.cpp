@@ -155,7 +155,7 @@ Result solve_one(const Job& job, const std::string& solver, const SolveCommand& 
 
 int exit_code_of(const std::vector<Job>& jobs, const std::vector<Result>& results,
                  double tolerance) {
-  if (interrupt_requested()) return interrupted;
+  if (interrupt_requested()) return interrupted_code();
   int code = success;
   for (const Job& job : jobs) {
     const auto refused = [&](const Result& r) { return r.job != &job || r.refused(); };
@@ -218,6 +218,7 @@ int run(SolveCommand& command) {
     for (const auto& name : names_of(solvers())) shown.push_back(name);
   }
   const Table table = result_table(jobs, shown);
+  catch_interrupts();
   if (show_table) table.print_header();
   Progress progress(!command.quiet);
   std::vector<Result> results;
@@ -255,7 +256,7 @@ int run(SolveCommand& command) {
     }
   }
   if (command.json) fmt::print("{}\n", to_json(results, report, code).dump(2));
-  if (code == interrupted) fmt::print(stderr, "urto: interrupted\n");
+  if (interrupt_requested() && code == interrupted_code()) fmt::print(stderr, "urto: interrupted\n");
   return code;
 }
 

@@ -7,6 +7,7 @@
 
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
+#include "urto/app/interrupt.h"
 #include "urto/error.h"
 #include "urto/page/analysis_page.h"
 #include "urto/stepper/simulation.h"
@@ -40,9 +41,18 @@ EquilibriumResult load_equilibrium(const EquilibriumRequest& request) {
   EquilibriumResult out = load_as_given(request);
   RigidSystem system(out.scene.model);
   StaticsOptions options = request.options;
+  options.stop = interrupt_requested;
   options.envelope = Simulation(out.scene.model, out.scene.options).options().contact_envelope;
+  catch_interrupts();
   out.report = find_equilibrium(system, out.state, options);
+  release_interrupts();
   return out;
+}
+
+int interrupted_at(const StaticsReport& report) {
+  fmt::print(stderr, "urto: interrupted after {} iterations, residual {:.1e}\n", report.iterations,
+             report.residual);
+  return interrupted_code();
 }
 
 namespace {
@@ -132,6 +142,7 @@ void add_report(const StaticsReport& r, nlohmann::json& out) {
 
 int run(const StaticsCommand& c) {
   EquilibriumResult at = c.linear ? load_as_given(c.request) : load_equilibrium(c.request);
+  if (interrupt_requested()) return interrupted_at(at.report);
   RigidSystem system(at.scene.model);
   if (c.linear) {
     const LinearStatics linear = linear_statics(system, at.start);
@@ -174,7 +185,7 @@ void add_statics_command(CLI::App& app, int& exit_code) {
   sub->add_option("--report", command->page, "Write a page: the start, and the scene at rest")
       ->type_name("FILE.html");
   sub->add_flag("--json", command->json, "Print as JSON");
-  sub->footer("Exit code: 0 found, 2 bad input, 3 no equilibrium found.");
+  sub->footer("Exit code: 0 found, 2 bad input, 3 no equilibrium found, 130 Ctrl-C.");
   sub->callback([command, &exit_code] { exit_code = run(*command); });
 }
 

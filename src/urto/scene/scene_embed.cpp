@@ -42,7 +42,7 @@ struct Embedder {
 
   static std::string text_of(const Value& v, const fs::path& file) {
     try {
-      return read_file(file);
+      return read_part(file);
     } catch (const InputError& error) {
       refuse(v, error.what());
     }
