@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <system_error>
 
@@ -109,6 +110,11 @@ void stop_allocation_at(std::uint64_t limit) {
 #endif
 }
 
+int fail_output() {
+  print_error("the output could not be written");
+  return bad_input;
+}
+
 void limit_memory(std::uint64_t bytes) {
   urto::set_memory_limit(bytes);
   stop_allocation_at(bytes);
@@ -150,17 +156,18 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      app.exit(error);
+      std::cout.flush();
+      return std::cout ? success : fail_output();
+    }
     print_error(explain(app, error));
     return bad_input;
   } catch (const urto::InputError& error) {
     print_error(error.what());
     return bad_input;
   }
-  if (std::fflush(stdout) != 0) {
-    print_error("the output could not be written");
-    return bad_input;
-  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return fail_output();
   return exit_code;
 }
 
@@ -179,8 +186,7 @@ int main(int argc, char** argv) {
     return bad_input;
   } catch (const std::system_error& error) {
     // Of fmt: stdout is a full disk, or a pipe that nobody reads.
-    std::fprintf(stderr, "urto: error: the output could not be written: %s\n",
-                 error.code().message().c_str());
+    print_error(fmt::format("the output could not be written: {}", error.code().message()));
     return bad_input;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "urto: error: %s; this is a defect of urto, please report it\n",

@@ -23,7 +23,7 @@ std::size_t most_pairs() {
   return std::min(memory_limit() / bytes, most);
 }
 
-[[noreturn]] void fail_crowd(std::size_t most) {
+[[noreturn]] void fail_many_pairs(std::size_t most) {
   throw InputError("collision",
                    fmt::format("more than {} million pairs of shapes near each other", most / 1000000),
                    fmt::format("at most that many with the memory there is, {} (--memory-limit); do "
@@ -100,7 +100,7 @@ void BroadPhase::find(std::span<const Aabb> boxes, std::span<const std::uint8_t>
   const std::size_t most = most_pairs();
   const auto keep = [this, boxes, most](int a, int b, bool certain) {
     if (!certain && !overlap(boxes[a], boxes[b])) return;
-    if (found_.size() >= most) fail_crowd(most);
+    if (found_.size() >= most) fail_many_pairs(most);
     found_.push_back({std::min(a, b), std::max(a, b)});
   };
   moving_.for_pairs(keep);

@@ -18,14 +18,14 @@ namespace {
 constexpr std::uint64_t contact_bit = std::uint64_t{1} << 63;
 constexpr int feature_bits = 15, shape_bits = 24;
 
-// What a contact takes with its rows, their step problem and a solver's vectors (measured: 2 to 3 kB);
+// What a contact takes with its rows, their step problem and a solver's vectors (measured: 4 kB);
 // and the rows of more could not be numbered by int.
 std::size_t most_contacts() {
-  constexpr std::uint64_t bytes = 3000, most = 25'000'000;
+  constexpr std::uint64_t bytes = 4000, most = 25'000'000;
   return std::min(memory_limit() / bytes, most);
 }
 
-[[noreturn]] void fail_crowd(std::size_t most) {
+[[noreturn]] void fail_many_contacts(std::size_t most) {
   throw InputError("collision", fmt::format("more than {} contacts at once", most),
                    fmt::format("at most that many with the memory there is, {} (--memory-limit); do "
                                "bodies stand in one place?",
@@ -333,7 +333,7 @@ void ContactFinder::find_among(int pairs, const F& look) {
     Found found{.thread = thread, .first = w.found.size()};
     for (int k = first; k < last; ++k) found.tested += look(w, k) ? 1 : 0;
     found.last = w.found.size();
-    if (found.last > most_contacts_) fail_crowd(most_contacts_);
+    if (found.last > most_contacts_) fail_many_contacts(most_contacts_);
     found_[start + first / pairs_at_a_time] = found;
   });
 }
@@ -394,7 +394,7 @@ void ContactFinder::find(const State& state, double envelope, double h, std::vec
   list_found(0, pair_ranges);
   const std::size_t planes = order_.size();
   list_found(pair_ranges, found_.size());
-  if (order_.size() > most_contacts_) fail_crowd(most_contacts_);
+  if (order_.size() > most_contacts_) fail_many_contacts(most_contacts_);
   name_contacts(planes, out);
   counts_.contacts = static_cast<long>(out.size());
 }

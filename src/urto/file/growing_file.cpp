@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "urto/error.h"
+#include "urto/file/stopping_driver.h"
 
 namespace urto {
 namespace {
@@ -20,10 +21,12 @@ namespace fs = std::filesystem;
 constexpr std::size_t chunk_bytes = 16384, chunk_rows = 1024;
 constexpr unsigned deflate_level = 1;  // higher ones cost twice the time for a few percent
 
-/// The newest structures: sharing needs them, and they have checksums.
+/// The newest structures: sharing needs them, and they have checksums. A driver that stops where a
+/// write fails.
 Hdf5Handle newest_format() {
   Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+  use_stopping_driver(access);
   return access;
 }
 
@@ -111,8 +114,8 @@ void GrowingFile::fail(const std::string& path, std::string_view found,
   throw InputError(fmt::format("{}: {}", name_, path), found, expected);
 }
 
-// Structures that the library still holds may point to what could not be written. They go to
-// /dev/null, and the file stays as the last flush left it, like that of a killed process.
+// Nothing else reaches the file, whoever found the fault (the driver has stopped at a write that
+// failed, but not if the library itself gave up): what the library still holds goes to /dev/null.
 void GrowingFile::fail_write(const std::string& path) const {
   const std::string reason = hdf5_reason();
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);

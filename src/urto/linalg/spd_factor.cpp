@@ -47,7 +47,9 @@ void SpdFactor::analyze(const SparseRef& lower) {
 }
 
 bool SpdFactor::factorize(const SparseRef& lower) {
-  impl_->usable = impl_->factorize(lower);
+  // Neither library minds not-a-number.
+  impl_->usable = Eigen::Map<const Vector>(lower.valuePtr(), lower.nonZeros()).allFinite() &&
+                  impl_->factorize(lower);
   return impl_->usable;
 }
 
@@ -60,7 +62,8 @@ bool SpdFactor::Impl::factorize(const SparseRef& lower) {
     return cholmod.cholmod().status == CHOLMOD_OK && cholmod.info() == Eigen::Success;
   }
 #endif
-  return simplicial.factorize(lower) && simplicial.diagonal().minCoeff() > 0;
+  return simplicial.factorize(lower) && simplicial.diagonal().allFinite() &&
+         simplicial.diagonal().minCoeff() > 0;
 }
 
 void SpdFactor::forget() {
