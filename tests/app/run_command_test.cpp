@@ -167,6 +167,84 @@ TEST_F(RunCommand, AKilledRunGoesOnFromItsLastCheckpoint) {
   samples::expect_same_results(path("whole/result.h5"), path("cut/result.h5"));
 }
 
+// What ends a process in a queue of jobs, or with its terminal.
+TEST_F(RunCommand, AskedToEndItWritesACheckpointToo) {
+  for (const auto& [signal, code] : {std::pair(SIGTERM, 143), std::pair(SIGHUP, 129)}) {
+    const fs::path folder = path("cut" + std::to_string(signal));
+    EXPECT_EQ(interrupt({"run", "busy.json", "-o", folder.string(), "--duration", "6", "--step",
+                         "1e-4", "-q"},
+                        folder / "result.h5", signal),
+              code);
+    EXPECT_EQ(ResultReader(folder / "result.h5").text("/run/status"), "interrupted");
+    EXPECT_TRUE(fs::exists(folder / "checkpoint.h5"));
+    EXPECT_FALSE(fs::exists(folder / ".urto-lock"));
+  }
+}
+
+// The first one failed every step, and exited with 0 and the summary of the second.
+TEST_F(RunCommand, TwoInOneFolderAreRefusedAndTheFirstSaysHowItWent) {
+  const fs::path go = path("go");
+  const std::string missed =
+      "('" URTO_COMMAND "' run busy.json -o both --tol 1e-30 --duration 20 -q 2>first; echo $? "
+      ">code) & ";
+  const std::string second =
+      "while ! [ -e both/.urto-lock ]; do sleep 0.01; done; '" URTO_COMMAND
+      "' run hanging.json -o both -q 2>second; echo $? >other; wait";
+  ASSERT_EQ(std::system(("cd '" + path("").string() + "'; " + missed + second).c_str()), 0);
+  EXPECT_EQ(contents(path("code")), "3\n") << contents(path("first"));
+  EXPECT_EQ(contents(path("other")), "2\n");
+  EXPECT_TRUE(says(contents(path("second")), "both: found a directory that process "));
+  EXPECT_EQ(ResultReader(path("both/result.h5")).description().title, "Busy");
+}
+
+TEST_F(RunCommand, OutputThatCannotBeWrittenIsNoSuccess) {
+  EXPECT_EQ(run("run busy.json -o a -q").code, 0);
+  for (const char* command : {"check busy.json", "info a", "info a --json", "--version",
+                              "run --help", "run busy.json -o b --duration 0.1"}) {
+    EXPECT_EQ(run(std::string(command) + " >/dev/full 2>.said; echo $?").out, "2\n") << command;
+    EXPECT_TRUE(says(contents(path(".said")), "the output could not be written")) << command;
+  }
+}
+
+TEST_F(RunCommand, MemoryIsLimitedAndTheMessageSaysHow) {
+  std::ofstream(path("crowd.json")) << R"({"urto": 1, "gravity": 0, "bodies": [
+    {"generate": "grid", "count": [4000, 1, 1], "spacing": [1e-9, 0, 0],
+     "body": {"density": 1, "shapes": [{"kind": "sphere", "radius": 1}]}}]})";
+  const Output o = run("check crowd.json --memory-limit 256M");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_TRUE(says(o.err, "crowd.json: collision: found more than"));
+  EXPECT_TRUE(says(o.err, "256 MiB (--memory-limit)"));
+  EXPECT_EQ(run("check busy.json --memory-limit 2G").code, 0);
+  for (const char* bad : {"0", "-1G", "many", "1Q", "1e30T", "10M", "nan"}) {
+    const Output refused = run(std::string("check busy.json --memory-limit=") + bad);
+    EXPECT_EQ(refused.code, 2) << bad;
+    EXPECT_TRUE(says(refused.err, "--memory-limit")) << bad;
+  }
+}
+
+// It could only be killed.
+TEST_F(RunCommand, ASearchForAnEquilibriumCanBeInterrupted) {
+  std::ofstream(path("falling.json"))
+      << R"({"urto": 1, "bodies": [{"name": "a", "mass": 1, "inertia": [1, 1, 1]}]})";
+  const std::string line = "cd '" + path("").string() +
+                           "' && timeout --preserve-status -s INT 2 '" URTO_COMMAND
+                           "' statics falling.json --max-iterations 2000000000 2>.err >.out";
+  const int status = std::system(line.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 130) << contents(path(".err"));
+  EXPECT_TRUE(says(contents(path(".err")), "interrupted after "));
+}
+
+TEST_F(RunCommand, MessagesAreShort) {
+  const std::string name(70'000, 'a');
+  std::ofstream(path("long.json")) << R"({"urto": 1, "bodies": [{"name": "b", "kind": ")" + name +
+                                          R"("}]})";
+  const Output o = run("check long.json");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_LE(o.err.size(), 1024u);
+  EXPECT_LE(run("check '" + name.substr(0, 3000) + "'").err.size(), 1024u);
+  EXPECT_LE(run("run --" + name).err.size(), 1024u);
+}
+
 TEST_F(RunCommand, AFailedRunKeepsWhatItHasAndExitsWith3) {
   // A tolerance below rounding is missed by the first step.
   const Output missed = run("run busy.json -o missed --tol 1e-30");

@@ -1,6 +1,8 @@
 #include "urto/result/checkpoint.h"
 
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -202,7 +204,7 @@ TEST_F(Checkpoint, OfAnotherFormatSaysWhatToDo) {
   EXPECT_THROW(read_checkpoint(path("c.h5"), scene.model, "scene"), InputError);
 }
 
-// A stepper finds what it left by name, and what is not there as if it had left nothing.
+// A stepper finds what it left by name.
 TEST_F(Checkpoint, ArraysOfTheMemoryAreKeptByName) {
   const Scene scene = parse_scene(samples::hanging_scene, "test");
   Simulation run(scene.model, scene.options);
@@ -212,13 +214,106 @@ TEST_F(Checkpoint, ArraysOfTheMemoryAreKeptByName) {
   point.point.memory.arrays.at("acceleration") = {1, 2, 3};
   point.point.memory.arrays.at("power") = {4, 5};
   write_checkpoint(path("c.h5"), point, "scene");
+  const StepMemory memory = read_checkpoint(path("c.h5"), scene.model, "scene").point.memory;
+  EXPECT_EQ(*memory.arrays.find("acceleration"), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(*memory.arrays.find("power"), (std::vector<double>{4, 5}));
+  EXPECT_EQ(memory.lambda, point.point.memory.lambda);
   const hid_t id = H5Fopen(path("c.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Ldelete(id, "/memory/arrays/power", H5P_DEFAULT);
   H5Fclose(id);
-  const StepMemory memory = read_checkpoint(path("c.h5"), scene.model, "scene").point.memory;
-  EXPECT_EQ(*memory.arrays.find("acceleration"), (std::vector<double>{1, 2, 3}));
-  EXPECT_EQ(memory.lambda, point.point.memory.lambda);
-  EXPECT_EQ(memory.arrays.find("power"), nullptr);
+  EXPECT_THROW(read_checkpoint(path("c.h5"), scene.model, "scene"), InputError);
+}
+
+/// Where the bytes of a number stand in a file.
+std::streamoff place_of(const fs::path& file, double x) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto at = bytes.find(std::string(reinterpret_cast<const char*>(&x), sizeof x));
+  EXPECT_NE(at, std::string::npos);
+  return static_cast<std::streamoff>(at);
+}
+
+// One flipped bit of a position, anywhere in the number, was a run with another motion and exit 0.
+TEST_F(Checkpoint, AFlippedBitOfANumberIsNoticed) {
+  const Scene scene = parse_scene(samples::busy_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  advance(run, 400);
+  const StoredCheckpoint point{run.checkpoint(), {}};
+  for (const double x : {point.point.state.q[0], point.point.state.v[2], point.point.state.t,
+                         point.point.memory.lambda.at(0)}) {
+    for (int bit = 0; bit < 64; bit += 9) {
+      write_checkpoint(path("c.h5"), point, "scene");
+      const std::streamoff at = place_of(path("c.h5"), x);
+      std::fstream file(path("c.h5"), std::ios::binary | std::ios::in | std::ios::out);
+      file.seekg(at + bit / 8);
+      const int byte = file.get() ^ (1 << bit % 8);
+      file.seekp(at + bit / 8);
+      file.put(static_cast<char>(byte));
+      file.close();
+      try {
+        read_checkpoint(path("c.h5"), scene.model, "scene");
+        ADD_FAILURE() << "bit " << bit << " of " << x;
+      } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("/"), std::string::npos);
+      }
+    }
+  }
+}
+
+// A checksum tells damage, not what a crafted file says: these are written as they are.
+TEST_F(Checkpoint, NumbersThatAreNoStateAreRefused) {
+  const Scene scene = parse_scene(samples::busy_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  advance(run, 400);
+  const StoredCheckpoint good{run.checkpoint(), {}};
+  write_checkpoint(path("c.h5"), good, "scene");
+  EXPECT_NO_THROW(read_checkpoint(path("c.h5"), scene.model, "scene"));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<std::pair<const char*, std::function<void(urto::Checkpoint&)>>> changes = {
+      {"position", [&](auto& p) { p.state.q[1] = nan; }},
+      {"velocity", [&](auto& p) { p.state.v[1] = infinity; }},
+      {"quaternion", [&](auto& p) { p.state.q[3] += 0.5; }},
+      {"no quaternion", [&](auto& p) { p.state.q.template segment<4>(3).setZero(); }},
+      {"time", [&](auto& p) { p.state.t = nan; }},
+      {"time before the start", [&](auto& p) { p.state.t = -1; }},
+      {"energy", [&](auto& p) { p.energy.supplied = infinity; }},
+      {"step", [&](auto& p) { p.memory.h = -1; }},
+      {"steps", [&](auto& p) { p.steps = -5; }},
+      {"output", [&](auto& p) { p.next_output = nan; }},
+      {"multiplier", [&](auto& p) { p.memory.lambda.at(0) = nan; }},
+      {"array", [&](auto& p) { p.memory.arrays.at("joint work").assign(2, nan); }},
+      {"turns", [&](auto& p) { p.state.memory.at("angles").push_back(0); }},
+      {"a row beyond its list", [&](auto& p) { p.memory.items.at(0).start = 1'000'000; }},
+      {"a row of no size", [&](auto& p) { p.memory.items.at(0).dim = -3; }}};
+  for (const auto& [what, change] : changes) {
+    StoredCheckpoint bad = good;
+    change(bad.point);
+    write_checkpoint(path("c.h5"), bad, "scene");
+    EXPECT_THROW(read_checkpoint(path("c.h5"), scene.model, "scene"), InputError) << what;
+  }
+}
+
+// The checksum is of what is there, not of where.
+TEST_F(Checkpoint, LinksAreNotFollowed) {
+  const Scene scene = parse_scene(samples::hanging_scene, "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  write_checkpoint(path("c.h5"), {run.checkpoint(), {}}, "scene");
+  write_checkpoint(path("other.h5"), {run.checkpoint(), {}}, "scene");
+  const hid_t id = H5Fopen(path("c.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(id, "/q", H5P_DEFAULT);
+  H5Lcreate_external(path("other.h5").c_str(), "/q", id, "/q", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(id);
+  try {
+    read_checkpoint(path("c.h5"), scene.model, "scene");
+    FAIL() << "read another file";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("/q: found a link"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(Checkpoint, DamageIsReported) {

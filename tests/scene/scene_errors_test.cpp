@@ -382,7 +382,7 @@ TEST_F(SceneIncludeErrors, MissingFilesAndCircles) {
             "sub/b.json: /include/0: files include each other: a.json → b.json → a.json");
   EXPECT_EQ(message(write("self.json", scene_text(R"("include": ["self.json"])"))),
             "self.json: /include/0: files include each other: self.json → self.json");
-  EXPECT_EQ(message(directory_), directory_.string() + ": cannot be read, or is empty");
+  EXPECT_EQ(message(directory_), directory_.string() + ": found a directory, expected a file");
 }
 
 TEST_F(SceneIncludeErrors, AreReportedWhereTheyWereMade) {

@@ -6,6 +6,8 @@
 
 #include <Eigen/Cholesky>
 
+#include "urto/linalg/checked.h"
+
 namespace urto {
 namespace {
 
@@ -71,7 +73,7 @@ void climb(const Objective& objective, double size, const Enough& enough, Vector
   for (double weight = 1 / size; weight < 1e12 / size; weight *= 10) {
     double now = objective.value(s, weight, gradient, hessian);
     for (int k = 0; k < 50; ++k) {
-      const Vector step = -hessian.ldlt().solve(gradient);
+      const Vector step = -Checked<Eigen::LDLT<Matrix>>(hessian).solve(gradient);
       const double decrement = -gradient.dot(step);
       if (!step.allFinite() || !(decrement > 1e-12)) break;
       double part = decrement > 0.25 ? 1 / (1 + std::sqrt(decrement)) : 1;

@@ -159,6 +159,10 @@ StaticsReport Relaxation::find() {
   double last = std::numeric_limits<double>::infinity();
   const int rounds = 10 * options_.max_iterations;
   while (report_.iterations < rounds) {
+    if (options_.stop && options_.stop()) {
+      report_.message = search_stopped;
+      break;
+    }
     ++report_.iterations;
     trial_ = state_;
     StepMemory memory = memory_;

@@ -8,6 +8,7 @@
 #include <Eigen/QR>
 
 #include "urto/error.h"
+#include "urto/linalg/checked.h"
 #include "urto/linalg/saddle_lu.h"
 #include "urto/mechanics/forward_dynamics.h"
 #include "urto/stepper/one_sided.h"
@@ -126,14 +127,18 @@ Linearisation linearise(const System& mechanics, const State& state, const HeldR
 }
 
 Matrix allowed_motions(const SparseMatrix& M, const SparseMatrix& J) {
-  const Eigen::LLT<Matrix> llt{Matrix(M)};
+  const Checked<Eigen::LLT<Matrix>> llt{Matrix(M)};
+  if (!llt.ok()) {
+    throw InputError("the mass matrix", "one that is not positive definite",
+                     "masses and inertia that are");
+  }
   Matrix N = Matrix::Identity(M.rows(), M.rows());
   int rank = 0;
   // Eigen's triangular solves form the address of the first coefficient, which an empty matrix has
   // not.
   if (J.rows() > 0) {
     Matrix rows = Matrix(J).transpose();
-    llt.matrixL().solveInPlace(rows);
+    llt->matrixL().solveInPlace(rows);
     // Rows of different units are made equally long, so that one threshold fits all.
     for (int c = 0; c < rows.cols(); ++c) {
       if (rows.col(c).norm() > 0) rows.col(c).normalize();
@@ -144,7 +149,7 @@ Matrix allowed_motions(const SparseMatrix& M, const SparseMatrix& J) {
     N = qr.householderQ() * N;
   }
   Matrix free = N.rightCols(M.rows() - rank);
-  if (free.cols() > 0) llt.matrixU().solveInPlace(free);
+  if (free.cols() > 0) llt->matrixU().solveInPlace(free);
   return free;
 }
 

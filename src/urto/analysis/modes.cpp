@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/linalg/checked.h"
 #include "urto/linalg/saddle_lu.h"
 
 namespace urto {
@@ -19,17 +20,24 @@ double asymmetry_of(const Matrix& K) {
   return size > 0 ? (K - K.transpose()).norm() / size : 0;
 }
 
+[[noreturn]] void fail_eigen(const Matrix& A) {
+  throw InputError("modes",
+                   A.allFinite() ? "eigenvalues that do not converge" : "a matrix that is not finite",
+                   "stiffness, damping and masses of ordinary size");
+}
+
 Modes dense_modes(const Linearisation& l, int count) {
   const Matrix N = allowed_motions(l.M, l.J);
   const Matrix K = N.transpose() * (l.K * N);
   Modes out;
   out.asymmetry = asymmetry_of(K);
   if (N.cols() == 0) return out;
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(0.5 * (K + K.transpose()));
+  const Checked<Eigen::SelfAdjointEigenSolver<Matrix>> eigen(0.5 * (K + K.transpose()));
+  if (!eigen.ok()) fail_eigen(K);
   const int kept =
       count > 0 ? std::min<int>(count, static_cast<int>(N.cols())) : static_cast<int>(N.cols());
-  out.squared = eigen.eigenvalues().head(kept);
-  out.shapes = N * eigen.eigenvectors().leftCols(kept);
+  out.squared = eigen->eigenvalues().head(kept);
+  out.shapes = N * eigen->eigenvectors().leftCols(kept);
   return out;
 }
 
@@ -109,11 +117,12 @@ std::vector<ComplexMode> find_complex_modes(const Linearisation& l) {
   const StateSpace s = state_space(l);
   std::vector<ComplexMode> out;
   if (s.A.rows() == 0) return out;
-  const Eigen::EigenSolver<Matrix> eigen(s.A);
+  const Checked<Eigen::EigenSolver<Matrix>> eigen(s.A);
+  if (!eigen.ok()) fail_eigen(s.A);
   for (int k = 0; k < s.A.rows(); ++k) {
-    const std::complex<double> rate = eigen.eigenvalues()[k];
+    const std::complex<double> rate = eigen->eigenvalues()[k];
     if (rate.imag() < 0) continue;
-    out.push_back({rate, s.C.cast<std::complex<double>>() * eigen.eigenvectors().col(k)});
+    out.push_back({rate, s.C.cast<std::complex<double>>() * eigen->eigenvectors().col(k)});
   }
   std::sort(out.begin(), out.end(), [](const ComplexMode& a, const ComplexMode& b) {
     return std::abs(a.rate) < std::abs(b.rate);

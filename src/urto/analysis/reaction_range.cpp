@@ -6,6 +6,7 @@
 #include <Eigen/SVD>
 
 #include "urto/analysis/cone_range.h"
+#include "urto/linalg/checked.h"
 
 namespace urto {
 namespace {
@@ -165,13 +166,14 @@ ReactionRange reaction_range(const System& mechanics, const State& state, double
     out.balanced = out.possible = out.exact = f.size() == 0 || f.cwiseAbs().maxCoeff() == 0;
     return out;
   }
-  Eigen::JacobiSVD<Matrix> svd(A, Eigen::ComputeThinU | Eigen::ComputeFullV);
-  svd.setThreshold(1e-10);
+  Checked<Eigen::JacobiSVD<Matrix>> svd;
+  svd.settings().setThreshold(1e-10);
+  if (!svd.compute(A, Eigen::ComputeThinU | Eigen::ComputeFullV)) return out;
   const Vector first = svd.solve(-f);
   const double size = std::max(f.norm(), first.norm());
   out.balanced = (A * first + f).norm() <= 1e-9 * size;
   // Rows that do not act are free in A, but carry nothing.
-  Matrix free = svd.matrixV().rightCols(m - svd.rank());
+  Matrix free = svd->matrixV().rightCols(m - svd->rank());
   for (int r = 0; r < m; ++r) {
     if (A.col(r).norm() > 0) continue;
     free.row(r).setZero();
@@ -179,12 +181,12 @@ ReactionRange reaction_range(const System& mechanics, const State& state, double
   Vector z = Vector::Zero(m);
   Matrix Z;
   if (free.cols() > 0) {
-    const Eigen::JacobiSVD<Matrix> kernel(free, Eigen::ComputeThinU);
-    for (int k = 0; k < kernel.singularValues().size(); ++k) {
-      if (kernel.singularValues()[k] > 1e-8) ++out.freedom;
+    const Checked<Eigen::JacobiSVD<Matrix>> kernel(free, Eigen::ComputeThinU);
+    for (int k = 0; k < kernel->singularValues().size(); ++k) {
+      if (kernel->singularValues()[k] > 1e-8) ++out.freedom;
     }
-    if (out.freedom == 1) z = kernel.matrixU().col(0);
-    Z = kernel.matrixU().leftCols(out.freedom);
+    if (out.freedom == 1) z = kernel->matrixU().col(0);
+    Z = kernel->matrixU().leftCols(out.freedom);
   }
   if (out.balanced && out.freedom > 1 && out.freedom <= largest_freedom) {
     search_ranges(acts, first, Z, size, out);

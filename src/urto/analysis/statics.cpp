@@ -12,6 +12,7 @@
 #include "urto/analysis/contact_statics.h"
 #include "urto/analysis/linearise.h"
 #include "urto/error.h"
+#include "urto/linalg/checked.h"
 #include "urto/linalg/saddle_lu.h"
 #include "urto/stepper/one_sided.h"
 #include "urto/stepper/projection.h"
@@ -195,9 +196,9 @@ double Equilibrium::lowest_stiffness() {
   const Matrix N = allowed_motions(to_sparse(mass_), J);
   if (N.cols() == 0) return 0;
   const Matrix reduced = N.transpose() * K * N;
-  return Eigen::SelfAdjointEigenSolver<Matrix>(0.5 * (reduced + reduced.transpose()),
-                                               Eigen::EigenvaluesOnly)
-      .eigenvalues()[0];
+  const Checked<Eigen::SelfAdjointEigenSolver<Matrix>> eigen(
+      0.5 * (reduced + reduced.transpose()), Eigen::EigenvaluesOnly);
+  return eigen.ok() ? eigen->eigenvalues()[0] : std::numeric_limits<double>::quiet_NaN();
 }
 
 // Along step_, shorter while the joints come apart by more than a tenth of the way: there the
@@ -236,6 +237,10 @@ bool Equilibrium::balance() {
       report_.lowest = lowest_stiffness();
       report_.converged = true;
       return true;
+    }
+    if (options_.stop && options_.stop()) {
+      report_.message = search_stopped;
+      return false;
     }
     ++report_.iterations;
     report_.lowest = lowest_stiffness();

@@ -11,8 +11,10 @@
 // parts, f₀ the force that was unbalanced at the start.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "urto/mechanics/system.h"
@@ -34,7 +36,12 @@ struct StaticsOptions {
   /// [m] A contact with friction that slides further is falling: where it ends depends on its
   /// inertia, and statics does not say.
   double largest_slide = 0.1;
+
+  std::function<bool()> stop = {};  ///< asked before every iteration; true ends the search
 };
+
+/// What the report of a search says that was stopped.
+constexpr std::string_view search_stopped = "interrupted";
 
 struct StaticsReport {
   bool converged = false;

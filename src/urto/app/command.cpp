@@ -4,13 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "urto/error.h"
 #include "urto/file/spelling.h"
 
 namespace urto::app {
+
 void print_error(std::string_view message) {
   // Rows already printed must stand above what went wrong after them.
   std::fflush(stdout);
-  fmt::print(stderr, "urto: error: {}\n", message);
+  fmt::print(stderr, "urto: error: {}\n", clipped(std::string(message)));
 }
 
 std::filesystem::path result_file_of(const std::filesystem::path& path) {

@@ -15,8 +15,7 @@ enum ExitCode : int {
   success = 0,
   bad_input = 2,      ///< a file, option or problem that cannot be used; nothing was written
   not_certified = 3,  ///< some solve missed its tolerance, or the verdict of a run is failure
-  interrupted = 130,  ///< Ctrl-C
-};
+};  // and 128 plus a signal's number for a command that was interrupted (interrupt.h)
 
 void add_solve_command(CLI::App& app, int& exit_code);
 void add_generate_command(CLI::App& app, int& exit_code);

@@ -31,6 +31,9 @@ struct EquilibriumResult {
 void add_equilibrium_options(CLI::App& sub, EquilibriumRequest& request);
 /// The scene's start on its joints.
 EquilibriumResult load_as_given(const EquilibriumRequest& request);
+/// Ctrl-C ends the search: to be asked for by `interrupt_requested` before anything else.
 EquilibriumResult load_equilibrium(const EquilibriumRequest& request);
+/// Says so; returns the exit code.
+int interrupted_at(const StaticsReport& report);
 
 }  // namespace urto::app

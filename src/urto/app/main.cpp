@@ -1,19 +1,29 @@
 // The `urto` command.
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
+#include <new>
+#include <system_error>
+
+#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <Eigen/Core>
 #include <fmt/format.h>
 
 #include "urto/app/command.h"
-#include "urto/app/interrupt.h"
 #include "urto/error.h"
 #include "urto/file/hdf5_io.h"
 #include "urto/linalg/blas_threads.h"
 #include "urto/linalg/kept_lu.h"
 #include "urto/linalg/pivoting_factor.h"
 #include "urto/linalg/spd_factor.h"
+#include "urto/memory_limit.h"
 #include "urto/version.h"
 
 namespace {
@@ -64,6 +74,62 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
                      fmt::join(names, ", "));
 }
 
+/// "4G", "512 MB", "2000000000" in bytes; K, M, G and T are powers of 1024.
+std::uint64_t parse_size(const std::string& text) {
+  double number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  std::string unit(end, last);
+  unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? unit.size()
+                                                                 : unit.find_first_not_of(' '));
+  for (char& c : unit) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  if (unit.ends_with("IB")) unit.resize(unit.size() - 2);
+  if (unit.ends_with("B")) unit.resize(unit.size() - 1);
+  constexpr std::string_view units = "KMGT";
+  const std::size_t place = unit.empty() ? 0 : units.find(unit) + 1;
+  constexpr double least = 64 << 20;
+  const double bytes = number * std::pow(1024.0, static_cast<double>(place));
+  if (error != std::errc{} || unit.size() > 1 || (!unit.empty() && place == 0) ||
+      !(bytes >= least && bytes <= 1e18))
+    throw urto::InputError("--memory-limit", "'" + text + "'",
+                           "a size of at least 64M: 800M, 4G, or a number of bytes");
+  return static_cast<std::uint64_t>(bytes);
+}
+
+/// What was not foreseen ends in a failed allocation instead of a machine that swaps. More than the
+/// limit itself, because not all that is asked for is used (stacks of threads).
+void stop_allocation_at(std::uint64_t limit) {
+#if !defined(URTO_SANITIZED)
+  rlimit data{};
+  if (getrlimit(RLIMIT_DATA, &data) != 0) return;
+  const rlim_t wanted = static_cast<rlim_t>(limit) / 4 * 5;
+  data.rlim_cur = data.rlim_max == RLIM_INFINITY ? wanted : std::min(wanted, data.rlim_max);
+  setrlimit(RLIMIT_DATA, &data);
+#else
+  static_cast<void>(limit);
+#endif
+}
+
+int fail_output() {
+  print_error("the output could not be written");
+  return bad_input;
+}
+
+void limit_memory(std::uint64_t bytes) {
+  urto::set_memory_limit(bytes);
+  stop_allocation_at(bytes);
+}
+
+void add_memory_limit(CLI::App& app) {
+  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    sub->add_option_function<std::string>(
+           "--memory-limit", [](const std::string& text) { limit_memory(parse_size(text)); },
+           "What would need more is refused (default: three quarters of the memory)")
+        ->type_name("SIZE");
+    add_memory_limit(*sub);
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Non-smooth multibody dynamics with certified steps.", "urto"};
   app.set_version_flag("--version", version_text(), "Show the version and what it was built with");
@@ -82,7 +148,7 @@ int run(int argc, char** argv) {
   add_export_command(app, exit_code);
   add_solve_command(app, exit_code);
   add_generate_command(app, exit_code);
-  catch_interrupts();
+  add_memory_limit(app);
   if (argc <= 1) {
     fmt::print(stderr, "{}", app.help());
     return bad_input;
@@ -90,17 +156,18 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      app.exit(error);
+      std::cout.flush();
+      return std::cout ? success : fail_output();
+    }
     print_error(explain(app, error));
     return bad_input;
   } catch (const urto::InputError& error) {
     print_error(error.what());
     return bad_input;
   }
-  if (std::fflush(stdout) != 0) {
-    print_error("the output could not be written");
-    return bad_input;
-  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return fail_output();
   return exit_code;
 }
 
@@ -109,8 +176,18 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   urto::use_one_blas_thread();
   urto::leave_hdf5_at_exit();
+  // A file that may not grow (ulimit -f) is an error of writing, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  stop_allocation_at(urto::memory_limit());
   try {
     return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    print_error(urto::out_of_memory());
+    return bad_input;
+  } catch (const std::system_error& error) {
+    // Of fmt: stdout is a full disk, or a pipe that nobody reads.
+    print_error(fmt::format("the output could not be written: {}", error.code().message()));
+    return bad_input;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "urto: error: %s; this is a defect of urto, please report it\n",
                  error.what());

@@ -15,6 +15,7 @@
 #include "urto/analysis/modes.h"
 #include "urto/app/command.h"
 #include "urto/app/equilibrium.h"
+#include "urto/app/interrupt.h"
 #include "urto/app/table.h"
 #include "urto/error.h"
 #include "urto/file/number_text.h"
@@ -165,6 +166,7 @@ HeldRows held_rows(const ModesCommand& c, const RigidSystem& system, const Equil
 
 int run(const ModesCommand& c) {
   EquilibriumResult at = c.as_given ? load_as_given(c.request) : load_equilibrium(c.request);
+  if (interrupt_requested()) return interrupted_at(at.report);
   if (!c.as_given && !at.report.converged) {
     print_error(at.report.message);
     return not_certified;

@@ -140,7 +140,7 @@ void print_start(const RunCommand& c, const Scene& scene, const StartReport& rep
 
 int exit_code_of(const RunOutcome& outcome) {
   const RunSummary& s = outcome.summary;
-  if (s.run.status == "interrupted" || outcome.verification_interrupted) return interrupted;
+  if (s.run.status == "interrupted" || outcome.verification_interrupted) return interrupted_code();
   return s.verdict.level == Level::failure ? not_certified : success;
 }
 
@@ -207,6 +207,7 @@ int run(const RunCommand& c) {
   request.on_step = [&](const RunProgress& now) { progress.update(now); };
   request.on_verify = [&](const VerificationProgress& now) { progress.update(now); };
   request.stop = interrupt_requested;
+  catch_interrupts();
   try {
     const RunOutcome outcome = run_scene(scene, request);
     progress.clear();
@@ -264,7 +265,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   sub->footer(
       "Exit code: 0 the verdict is good or has remarks, 2 bad input (nothing written), 3 the "
       "verdict is failure: the run\nfailed, a step missed its tolerance, or its motion cannot be "
-      "believed (what was recorded is kept), 130 interrupted\n(a checkpoint is kept).");
+      "believed (what was recorded is kept), 130 Ctrl-C,\n143 SIGTERM, 129 SIGHUP (a checkpoint is kept).");
   sub->callback([command, &exit_code] { exit_code = run(*command); });
 }
 

@@ -166,7 +166,7 @@ Result solve_one(const Job& job, const std::string& solver, const SolveCommand& 
 
 int exit_code_of(const std::vector<Job>& jobs, const std::vector<Result>& results,
                  double tolerance) {
-  if (interrupt_requested()) return interrupted;
+  if (interrupt_requested()) return interrupted_code();
   int code = success;
   for (const Job& job : jobs) {
     const auto refused = [&](const Result& r) { return r.job != &job || r.refused(); };
@@ -229,6 +229,7 @@ int run(SolveCommand& command) {
     for (const auto& name : names_of(solvers())) shown.push_back(name);
   }
   const Table table = result_table(jobs, shown);
+  catch_interrupts();
   if (show_table && !jobs.empty()) table.print_header();
   Progress progress(!command.quiet);
   std::vector<Result> results;
@@ -248,7 +249,7 @@ int run(SolveCommand& command) {
   }
 
   int code = exit_code_of(jobs, results, tolerance);
-  if (!batch.unread.empty() && code != interrupted) code = bad_input;
+  if (!batch.unread.empty() && !interrupt_requested()) code = bad_input;
   const ReportOptions report{tolerance, command.options.friction, command.options.record_history};
   if (show_table && !results.empty()) {
     // A single solver's refusal is already said on stderr.
@@ -269,7 +270,8 @@ int run(SolveCommand& command) {
     }
   }
   if (command.json) fmt::print("{}\n", to_json(results, batch.unread, report, code).dump(2));
-  if (code == interrupted) fmt::print(stderr, "urto: interrupted\n");
+  if (interrupt_requested() && code == interrupted_code())
+    fmt::print(stderr, "urto: interrupted\n");
   return code;
 }
 

@@ -6,6 +6,8 @@
 
 #include "urto/analysis/linearise.h"
 #include "urto/app/command.h"
+#include "urto/app/equilibrium.h"
+#include "urto/app/interrupt.h"
 #include "urto/app/statics_report.h"
 #include "urto/error.h"
 #include "urto/page/analysis_page.h"
@@ -45,12 +47,21 @@ EquilibriumResult load_equilibrium(const EquilibriumRequest& request) {
   RigidSystem system(out.scene.model);
   StaticsOptions options = request.options;
   options.envelope = with_choices(out.scene.options, out.scene.model).contact_envelope;
+  options.stop = interrupt_requested;
+  catch_interrupts();
   try {
     out.report = find_equilibrium(system, out.state, options);
   } catch (const InputError& error) {  // it does not know the file
     throw InputError(fmt::format("{}: {}", request.scene, error.what()));
   }
+  release_interrupts();
   return out;
+}
+
+int interrupted_at(const StaticsReport& report) {
+  fmt::print(stderr, "urto: interrupted after {} iterations, residual {:.1e}\n", report.iterations,
+             report.residual);
+  return interrupted_code();
 }
 
 namespace {
@@ -63,6 +74,7 @@ struct StaticsCommand {
 
 int run(const StaticsCommand& c) {
   EquilibriumResult at = c.linear ? load_as_given(c.request) : load_equilibrium(c.request);
+  if (interrupt_requested()) return interrupted_at(at.report);
   if (c.linear) {
     RigidSystem system(at.scene.model);
     const LinearStatics linear = linear_statics(system, at.start);
@@ -101,7 +113,7 @@ void add_statics_command(CLI::App& app, int& exit_code) {
   sub->add_option("--report", command->page, "Write a page: the start, and the scene at rest")
       ->type_name("FILE.html");
   sub->add_flag("--json", command->json, "Print as JSON");
-  sub->footer("Exit code: 0 found, 2 bad input, 3 no equilibrium found.");
+  sub->footer("Exit code: 0 found, 2 bad input, 3 no equilibrium found, 130 Ctrl-C.");
   sub->callback([command, &exit_code] { exit_code = run(*command); });
 }
 

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/memory_limit.h"
+
 namespace urto {
 namespace {
 
@@ -11,6 +16,20 @@ namespace {
 constexpr double stretch_limit = 1.1;
 /// A contracting crowd hides its mixing from the stretch.
 constexpr int refit_limit = 200;
+
+/// Pairs are kept twice while they are sorted, in vectors that have grown; and are counted by int.
+std::size_t most_pairs() {
+  constexpr std::uint64_t bytes = 48, most = 2'000'000'000;
+  return std::min(memory_limit() / bytes, most);
+}
+
+[[noreturn]] void fail_many_pairs(std::size_t most) {
+  throw InputError("collision",
+                   fmt::format("more than {} million pairs of shapes near each other", most / 1000000),
+                   fmt::format("at most that many with the memory there is, {} (--memory-limit); do "
+                               "bodies stand in one place?",
+                               memory_text(static_cast<double>(memory_limit()))));
+}
 
 }  // namespace
 
@@ -78,8 +97,11 @@ void BroadPhase::find(std::span<const Aabb> boxes, std::span<const std::uint8_t>
   update_moving(boxes, other_members);
 
   found_.clear();
-  const auto keep = [this, boxes](int a, int b, bool certain) {
-    if (certain || overlap(boxes[a], boxes[b])) found_.push_back({std::min(a, b), std::max(a, b)});
+  const std::size_t most = most_pairs();
+  const auto keep = [this, boxes, most](int a, int b, bool certain) {
+    if (!certain && !overlap(boxes[a], boxes[b])) return;
+    if (found_.size() >= most) fail_many_pairs(most);
+    found_.push_back({std::min(a, b), std::max(a, b)});
   };
   moving_.for_pairs(keep);
   moving_.for_pairs_with(fixed_, keep);

@@ -35,7 +35,8 @@ class BroadPhase {
 
   /// All pairs {a, b}, a < b, of overlapping boxes, sorted, except of two fixed ones (`fixed[i]` ≠
   /// 0). The answer depends on the arguments alone and is exact. Boxes are finite and not inside
-  /// out (the caller has refused others, and keeps half-spaces apart).
+  /// out (the caller has refused others, and keeps half-spaces apart). Throws InputError where
+  /// there are more pairs than memory has room for.
   void find(std::span<const Aabb> boxes, std::span<const std::uint8_t> fixed, Pairs& pairs);
 
   /// Trees built since the start; the rest were refits.

@@ -3,18 +3,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "urto/collision/continuous.h"
 #include "urto/collision/shrunk_polytope.h"
 #include "urto/error.h"
+#include "urto/memory_limit.h"
 
 namespace urto {
 namespace {
 
 constexpr std::uint64_t contact_bit = std::uint64_t{1} << 63;
 constexpr int feature_bits = 15, shape_bits = 24;
+
+// What a contact takes with its rows, their step problem and a solver's vectors (measured: 4 kB);
+// and the rows of more could not be numbered by int.
+std::size_t most_contacts() {
+  constexpr std::uint64_t bytes = 4000, most = 25'000'000;
+  return std::min(memory_limit() / bytes, most);
+}
+
+[[noreturn]] void fail_many_contacts(std::size_t most) {
+  throw InputError("collision", fmt::format("more than {} contacts at once", most),
+                   fmt::format("at most that many with the memory there is, {} (--memory-limit); do "
+                               "bodies stand in one place?",
+                               memory_text(static_cast<double>(memory_limit()))));
+}
 
 // What a thread takes at once.
 constexpr int shapes_at_a_time = 256, pairs_at_a_time = 64;
@@ -317,6 +333,7 @@ void ContactFinder::find_among(int pairs, const F& look) {
     Found found{.thread = thread, .first = w.found.size()};
     for (int k = first; k < last; ++k) found.tested += look(w, k) ? 1 : 0;
     found.last = w.found.size();
+    if (found.last > most_contacts_) fail_many_contacts(most_contacts_);
     found_[start + first / pairs_at_a_time] = found;
   });
 }
@@ -344,6 +361,11 @@ void ContactFinder::find_pairs(const State& state, double envelope, double h) {
 
 void ContactFinder::find_on_planes(const State& state, double envelope, double h) {
   const int bounded = static_cast<int>(bounded_.size());
+  const double all = static_cast<double>(planes_.size()) * bounded;
+  if (all > std::numeric_limits<int>::max()) {
+    throw InputError("collision", fmt::format("{:.3g} pairs of a half-space and a shape", all),
+                     "at most 2^31: fewer half-spaces");
+  }
   find_among(static_cast<int>(planes_.size()) * bounded, [&](Worker& w, int k) {
     const Collider& plane = colliders_[planes_[k / bounded]];
     const Collider& a = colliders_[bounded_[k % bounded]];
@@ -359,6 +381,7 @@ void ContactFinder::find_on_planes(const State& state, double envelope, double h
 }
 
 void ContactFinder::find(const State& state, double envelope, double h, std::vector<Contact>& out) {
+  most_contacts_ = most_contacts();
   place_colliders(state, h);
   near_pairs(envelope, h);
   prepare_workers();
@@ -371,6 +394,7 @@ void ContactFinder::find(const State& state, double envelope, double h, std::vec
   list_found(0, pair_ranges);
   const std::size_t planes = order_.size();
   list_found(pair_ranges, found_.size());
+  if (order_.size() > most_contacts_) fail_many_contacts(most_contacts_);
   name_contacts(planes, out);
   counts_.contacts = static_cast<long>(out.size());
 }

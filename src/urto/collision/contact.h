@@ -66,7 +66,8 @@ class ContactFinder {
   void use_threads(ThreadPool* threads) { threads_ = threads; }
 
   /// All pairs closer than `envelope` plus what they can travel towards each other in `h` [s],
-  /// sorted by id. Throws InputError for a pose that is not finite.
+  /// sorted by id. Throws InputError for a pose that is not finite, and where there are more
+  /// contacts than a step has memory for.
   void find(const State& state, double envelope, double h, std::vector<Contact>& out);
   /// The same contacts at another state near by: gap, point, normal and arm, in place; all else
   /// stays, `followed` and the triangles apart. The contacts are those of one call of `find`, in
@@ -154,6 +155,7 @@ class ContactFinder {
   ThreadPool* threads_ = nullptr;
   std::vector<Worker> workers_ = std::vector<Worker>(1);
   std::vector<Found> found_ = {};  ///< in the order of the pairs
+  std::size_t most_contacts_ = 0;
   std::vector<Listed> order_ = {}, merged_ = {};
   CollisionCounts counts_ = {};
   std::vector<std::uint64_t> joined_ =

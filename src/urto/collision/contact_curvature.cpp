@@ -6,6 +6,7 @@
 #include <Eigen/QR>
 
 #include "urto/collision/core_part.h"
+#include "urto/linalg/checked.h"
 #include "urto/math/rotation.h"
 
 namespace urto {
@@ -168,11 +169,12 @@ Rows scaled_rows(const SurfaceRelation& r, double length) {
 void hold_flat_directions(Rows& a, const Rows& b) {
   const Mat2 S =
       a.leftCols<2>().transpose() * a.leftCols<2>() + b.leftCols<2>().transpose() * b.leftCols<2>();
-  const Eigen::SelfAdjointEigenSolver<Mat2> eigen(S);
-  if (eigen.eigenvalues()[1] < flat * flat) {
+  const Checked<Eigen::SelfAdjointEigenSolver<Mat2>> eigen(S);
+  if (!eigen.ok()) return;
+  if (eigen->eigenvalues()[1] < flat * flat) {
     a << Mat2::Identity(), Mat2::Zero();
-  } else if (eigen.eigenvalues()[0] < flat * flat) {
-    const Vec2 t = eigen.eigenvectors().col(0);
+  } else if (eigen->eigenvalues()[0] < flat * flat) {
+    const Vec2 t = eigen->eigenvectors().col(0);
     const Vec2 row = (a.rightCols<2>() * t).normalized();  // that says δm·t = 0
     const Eigen::RowVector4d rest = Vec2(-row[1], row[0]).transpose() * a;
     a.row(0) = rest;

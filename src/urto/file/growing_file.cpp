@@ -1,11 +1,17 @@
 #include "urto/file/growing_file.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
 #include <cstring>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "urto/error.h"
+#include "urto/file/stopping_driver.h"
 
 namespace urto {
 namespace {
@@ -15,10 +21,12 @@ namespace fs = std::filesystem;
 constexpr std::size_t chunk_bytes = 16384, chunk_rows = 1024;
 constexpr unsigned deflate_level = 1;  // higher ones cost twice the time for a few percent
 
-/// The newest structures: sharing needs them, and they have checksums.
+/// The newest structures: sharing needs them, and they have checksums. A driver that stops where a
+/// write fails.
 Hdf5Handle newest_format() {
   Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+  use_stopping_driver(access);
   return access;
 }
 
@@ -37,6 +45,24 @@ Hdf5Handle space_of(const std::vector<hsize_t>& dims) {
                           H5Sclose);
 }
 
+hsize_t rows_of_chunk(std::size_t row_bytes) {
+  return std::clamp(chunk_bytes / row_bytes, std::size_t{1}, chunk_rows);
+}
+
+/// Gets space for a part of a file from the disk without changing the file. 0, or an error number.
+int allocate(int descriptor, std::uint64_t from, std::uint64_t bytes) {
+#ifdef FALLOC_FL_KEEP_SIZE
+  int failed = 0;
+  do {
+    failed = fallocate(descriptor, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from),
+                       static_cast<off_t>(bytes));
+  } while (failed != 0 && errno == EINTR);
+  return failed == 0 ? 0 : errno;
+#else
+  return EOPNOTSUPP;
+#endif
+}
+
 std::vector<hsize_t> with_rows(hsize_t rows, const std::vector<hsize_t>& inner) {
   std::vector<hsize_t> dims{rows};
   dims.insert(dims.end(), inner.begin(), inner.end());
@@ -51,6 +77,7 @@ GrowingFile::GrowingFile(Hdf5Handle file, std::string name, bool fresh)
       file_(std::move(file)),
       links_(H5Pcreate(H5P_LINK_CREATE), H5Pclose) {
   H5Pset_create_intermediate_group(links_, 1);
+  find_descriptor();
 }
 
 GrowingFile GrowingFile::create(const fs::path& file) {
@@ -87,8 +114,67 @@ void GrowingFile::fail(const std::string& path, std::string_view found,
   throw InputError(fmt::format("{}: {}", name_, path), found, expected);
 }
 
+// Nothing else reaches the file, whoever found the fault (the driver has stopped at a write that
+// failed, but not if the library itself gave up): what the library still holds goes to /dev/null.
 void GrowingFile::fail_write(const std::string& path) const {
-  fail(path, fmt::format("a failure to write ({})", hdf5_reason()), "space on the disk");
+  const std::string reason = hdf5_reason();
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (descriptor_ >= 0 && nowhere >= 0) dup2(nowhere, descriptor_);
+  if (nowhere >= 0) ::close(nowhere);
+  fail(path, fmt::format("a failure to write ({})", reason), "space on the disk");
+}
+
+void GrowingFile::fail_space(double bytes, std::string_view why) const {
+  throw InputError(name_, fmt::format("no room for {:.3g} MB more ({})", bytes / 1e6, why),
+                   "space on the disk");
+}
+
+void GrowingFile::find_descriptor() {
+  const QuietHdf5 quiet;
+  void* handle = nullptr;
+  if (H5Fget_vfd_handle(file_, H5P_DEFAULT, &handle) >= 0 && handle != nullptr)
+    descriptor_ = *static_cast<int*>(handle);
+}
+
+bool GrowingFile::is_in_place() const {
+  struct stat here = {}, there = {};
+  return descriptor_ >= 0 && fstat(descriptor_, &here) == 0 && stat(name_.c_str(), &there) == 0 &&
+         here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+// An upper limit of what appending the back of a column writes beyond the end of the file: new
+// chunks, the compressed copies of those that become full, and their index.
+double GrowingFile::room_for(const Column& c) const {
+  if (c.back.empty()) return 0;
+  const hsize_t chunk = rows_of_chunk(c.row_bytes), end = c.rows + c.back.size() / c.row_bytes;
+  const hsize_t begun = (end + chunk - 1) / chunk - (c.rows + chunk - 1) / chunk;
+  const hsize_t filled = end / chunk - c.rows / chunk;
+  if (begun == 0 && filled == 0) return 0;
+  constexpr double index = 4096;
+  return static_cast<double>(begun + filled) * static_cast<double>(chunk * c.row_bytes) + index +
+         static_cast<double>(end / chunk);
+}
+
+// From where the last space began: gaps that have been left there get theirs too.
+void GrowingFile::reserve(double bytes) {
+  hsize_t end = 0;
+  if (descriptor_ < 0 || H5Fget_filesize(file_, &end) < 0) fail_write("/");
+  const std::uint64_t from = std::min<std::uint64_t>(reserved_from_, end);
+  const auto wanted = static_cast<std::uint64_t>(end - from) + static_cast<std::uint64_t>(bytes);
+  const int error = allocate(descriptor_, from, wanted);
+  reserved_from_ = end;
+  if (error == 0) return;
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) fail_space(bytes, std::strerror(error));
+  // A file system that gives nothing in advance: what is free now must do.
+  std::error_code unknown;
+  const fs::space_info space = fs::space(name_, unknown);
+  if (!unknown && static_cast<double>(space.available) < bytes)
+    fail_space(bytes, std::strerror(ENOSPC));
+}
+
+void GrowingFile::check_own(const std::string& path) const {
+  const std::string link = hdf5_link_in(file_, path);
+  if (!link.empty()) fail(link, "a link", "data in this file");
 }
 
 void GrowingFile::write(const std::string& path, hid_t type, const Dims& dims, const void* data) {
@@ -141,14 +227,14 @@ void GrowingFile::write_attribute(const std::string& key, std::string_view text)
 
 void GrowingFile::remove(const std::string& path) {
   const QuietHdf5 quiet;
+  check_own(path);
   if (H5Lexists(file_, path.c_str(), H5P_DEFAULT) <= 0) return;
   if (H5Ldelete(file_, path.c_str(), H5P_DEFAULT) < 0) fail_write(path);
 }
 
 Hdf5Handle GrowingFile::create_column(const Column& c) const {
   const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  const Dims chunk =
-      with_rows(std::clamp(chunk_bytes / c.row_bytes, std::size_t{1}, chunk_rows), c.inner);
+  const Dims chunk = with_rows(rows_of_chunk(c.row_bytes), c.inner);
   const int rank = static_cast<int>(chunk.size());
   H5Pset_chunk(creation, rank, chunk.data());
   H5Pset_chunk_opts(creation, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
@@ -163,9 +249,21 @@ Hdf5Handle GrowingFile::create_column(const Column& c) const {
   return dataset;
 }
 
+// As `create_column` made it: what is in the file is not believed.
 Hdf5Handle GrowingFile::open_column(Column& c, hsize_t rows) const {
+  check_own(c.path);
   Hdf5Handle dataset(H5Dopen2(file_, c.path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset.valid()) fail(c.path, "nothing", "a growing dataset");
+  const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  Dims chunk(c.inner.size() + 1);
+  if (!type.valid() || H5Tequal(type, c.type) <= 0 || !creation.valid() ||
+      H5Pget_layout(creation) != H5D_CHUNKED ||
+      H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) !=
+          static_cast<int>(chunk.size()) ||
+      chunk != with_rows(rows_of_chunk(c.row_bytes), c.inner)) {
+    fail(c.path, "data of another kind", "a result of this scene");
+  }
   const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
   const Dims expected = with_rows(rows, c.inner);
   Dims dims(static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space), 0)));
@@ -207,8 +305,17 @@ Hdf5Handle GrowingFile::field(const std::string& path, hid_t type, std::size_t s
   } else if (fresh_) {
     write_text(path, std::string(size, '\0'));
   }
+  check_own(path);
   Hdf5Handle dataset(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset.valid()) fail(path, "nothing", "a dataset");
+  // `set` writes one value, from the address of one.
+  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
+  const Hdf5Handle found(H5Dget_type(dataset), H5Tclose);
+  const bool text = H5Tget_class(found) == H5T_STRING && H5Tis_variable_str(found) == 0;
+  if (H5Sget_simple_extent_type(space) != H5S_SCALAR || !hdf5_is_stored_here(dataset) ||
+      (size > 0 ? !text || H5Tget_size(found) != size : H5Tequal(found, type) <= 0)) {
+    fail(path, "data of another kind", size > 0 ? "a text" : "one number");
+  }
   return dataset;
 }
 
@@ -263,6 +370,10 @@ void GrowingFile::append(Column& c) const {
 
 void GrowingFile::append() {
   const QuietHdf5 quiet;
+  constexpr double headers = 65536;
+  double room = 0;
+  for (const Column& c : columns_) room += room_for(c);
+  reserve(room + headers);
   for (Column& c : columns_) append(c);
 }
 
@@ -271,11 +382,24 @@ void GrowingFile::flush() {
   if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0) fail_write("/");
 }
 
+void GrowingFile::sync() {
+  if (descriptor_ >= 0 && fsync(descriptor_) == 0) return;
+  fail(name_, fmt::format("data that did not reach the disk ({})", std::strerror(errno)),
+       "a disk that works");
+}
+
 void GrowingFile::close() {
   const QuietHdf5 quiet;
+  const int own = dup(descriptor_);
   bool good = true;
   for (Column& c : columns_) good = c.dataset.reset() && good;
   good = file_.reset() && good;
+  descriptor_ = -1;
+  // Space that was asked for and not needed goes back.
+  struct stat now = {};
+  if (own >= 0 && fstat(own, &now) == 0 && S_ISREG(now.st_mode))
+    static_cast<void>(ftruncate(own, now.st_size) == 0);
+  if (own >= 0) ::close(own);
   if (!good) fail_write("/");
 }
 

@@ -4,11 +4,17 @@
 // First the fixed part is written and every growing dataset made; `share` then lets readers in, and
 // from there on datasets can grow and fields change, but nothing can be added (a rule of HDF5).
 //
+// A full disk is like a killed process: what was appended and flushed before is in the file and can
+// be read. Space for all that an append will write is asked for before the first byte of it is
+// written; and where a write fails nevertheless, nothing else of what the library holds reaches the
+// file.
+//
 // Chunks are compressed when they are full and kept as they are before: a compressed chunk that is
 // rewritten changes its size, and space in a shared file cannot be used again. Ten thousand appends
 // of a few rows would leave a file a hundred times the size of its data (measured).
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <string>
@@ -78,8 +84,12 @@ class GrowingFile {
   void swap_buffers();
   void append();  ///< the backs, in the order in which the columns were made
   void flush();
+  void sync();  ///< returns when what was flushed is on the disk
   /// Closes everything, so that errors of the disk are reported.
   void close();
+  /// False once somebody has removed or replaced the file. Asks the system only: a thread that
+  /// appends is not disturbed.
+  bool is_in_place() const;
 
   [[noreturn]] void fail(const std::string& path, std::string_view found,
                          std::string_view expected) const;
@@ -87,6 +97,11 @@ class GrowingFile {
  private:
   GrowingFile(Hdf5Handle file, std::string name, bool fresh);
   [[noreturn]] void fail_write(const std::string& path) const;
+  [[noreturn]] void fail_space(double bytes, std::string_view why) const;
+  void find_descriptor();
+  double room_for(const Column& c) const;
+  void reserve(double bytes);
+  void check_own(const std::string& path) const;
   void attach(hid_t to, const std::string& key, hid_t type, const void* value) const;
   void attach(hid_t to, const std::string& key, std::string_view text) const;
   Hdf5Handle create_column(const Column& c) const;
@@ -96,8 +111,10 @@ class GrowingFile {
   std::string name_;
   bool fresh_;
   Hdf5Handle file_;
+  int descriptor_ = -1;  ///< the system's number of the file
   Hdf5Handle links_;  ///< makes groups on the way
   std::deque<Column> columns_;
+  std::uint64_t reserved_from_ = 0;  ///< the space from here on was asked for last
 };
 
 }  // namespace urto

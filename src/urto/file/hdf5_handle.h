@@ -26,8 +26,9 @@ class Hdf5Handle {
 
   operator hid_t() const { return id_; }  // NOLINT(google-explicit-constructor): stands for it
   bool valid() const { return id_ >= 0; }
-  /// False if the library could not close it, which is where a full disk shows.
-  bool reset() { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
+  /// False if the library could not close it, which is where a full disk shows. Says nothing on
+  /// stderr.
+  bool reset();
 
  private:
   hid_t id_ = -1;
@@ -51,10 +52,22 @@ class QuietHdf5 {
   void* data_ = nullptr;
 };
 
+inline bool Hdf5Handle::reset() {
+  if (id_ < 0) return true;
+  const QuietHdf5 quiet;
+  return close_(std::exchange(id_, -1)) >= 0;
+}
+
 /// The innermost reason that the library gives for its last failure.
 std::string hdf5_reason();
 
 /// Of what is in a group, in alphabetical order; none if there is no such group.
 std::vector<std::string> hdf5_names(hid_t file, const std::string& group);
+
+/// The first part of a path that is a link instead of the thing itself; empty if none is. We write
+/// no links: a crafted file has them to lead its reader into other files.
+std::string hdf5_link_in(hid_t file, const std::string& path);
+/// Whether the values of a dataset are in its own file.
+bool hdf5_is_stored_here(hid_t dataset);
 
 }  // namespace urto

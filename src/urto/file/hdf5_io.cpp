@@ -10,9 +10,14 @@
 
 #include "urto/error.h"
 #include "urto/file/hdf5_handle.h"
+#include "urto/memory_limit.h"
 
 namespace urto {
 namespace {
+
+// Problem files are hardly packed, if at all: a few megabytes that unfold to gigabytes are an
+// attack.
+constexpr std::uint64_t most_expanded = std::uint64_t{1} << 28, most_expansion = 100;
 
 /// Only the plain types of the format are read: the conversion code of the library is not for
 /// hostile bit layouts.
@@ -58,6 +63,27 @@ std::vector<std::string> hdf5_names(hid_t file, const std::string& group) {
   return out;
 }
 
+std::string hdf5_link_in(hid_t file, const std::string& path) {
+  const QuietHdf5 quiet;
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    H5L_info_t info;
+    if (part.empty() || part == "/" ||
+        H5Lget_info(file, part.c_str(), &info, H5P_DEFAULT) < 0)
+      return "";
+    if (info.type != H5L_TYPE_HARD) return part;
+    if (end == std::string::npos) return "";
+  }
+}
+
+bool hdf5_is_stored_here(hid_t dataset) {
+  const QuietHdf5 quiet;
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  const H5D_layout_t layout = creation.valid() ? H5Pget_layout(creation) : H5D_LAYOUT_ERROR;
+  const bool own = layout == H5D_CONTIGUOUS || layout == H5D_COMPACT || layout == H5D_CHUNKED;
+  return own && H5Pget_external_count(creation) == 0;
+}
+
 std::string hdf5_reason() {
   std::string reason;
   H5Ewalk2(
@@ -77,6 +103,8 @@ void leave_hdf5_at_exit() {
 Hdf5File Hdf5File::open(const std::filesystem::path& file) {
   const QuietHdf5 quiet;
   std::error_code error;
+  if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
+    throw InputError(file.string(), "a directory, a device or a pipe", "a file");
   const std::uint64_t length = std::filesystem::file_size(file, error);
   if (error) throw InputError(file.string(), error.message(), "a readable file");
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -128,7 +156,7 @@ bool Hdf5File::has(const std::string& path) const {
     if (H5Lexists(id_, part.c_str(), H5P_DEFAULT) <= 0) return false;
     H5L_info_t info;
     if (H5Lget_info(id_, part.c_str(), &info, H5P_DEFAULT) < 0) return false;
-    if (info.type == H5L_TYPE_EXTERNAL) fail(part, "a link to another file", "data in this file");
+    if (info.type != H5L_TYPE_HARD) fail(part, "a link", "data in this file");
     if (H5Oexists_by_name(id_, part.c_str(), H5P_DEFAULT) <= 0) return false;
     if (end == std::string::npos) return true;
   }
@@ -173,12 +201,9 @@ Hdf5File::Values Hdf5File::read(const std::string& path, bool as_integers,
 
   // A few bytes can declare any size. Stored data cannot exceed the file, and deflate, the
   // strongest filter in use, cannot expand by more than 1032.
-  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-  const H5D_layout_t layout = creation.valid() ? H5Pget_layout(creation) : H5D_LAYOUT_ERROR;
-  if ((layout != H5D_CONTIGUOUS && layout != H5D_COMPACT && layout != H5D_CHUNKED) ||
-      H5Pget_external_count(creation) != 0) {
+  if (!hdf5_is_stored_here(dataset))
     fail(path, "data kept outside this file", "data in this file");
-  }
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   const std::uint64_t stored = H5Dget_storage_size(dataset);
   const std::uint64_t expansion = H5Pget_nfilters(creation) > 0 ? 1032 : 1;
   const std::uint64_t type_size = H5Tget_size(type);
@@ -189,6 +214,13 @@ Hdf5File::Values Hdf5File::read(const std::string& path, bool as_integers,
   if (count > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
     fail(path, fmt::format("{} values", count), "fewer than 2^31");
   }
+  delivered_ += 8 * count;
+  if (delivered_ > most_expanded && delivered_ / most_expansion > length_) {
+    fail(path, fmt::format("{} values in a file of {} bytes", count, length_),
+         fmt::format("a file that is packed at most {} to 1, beyond 256 MiB", most_expansion));
+  }
+  require_memory(static_cast<double>(count) * (as_integers ? 12 : 8),
+                 fmt::format("{}: {}", name_, path), fmt::format("{} values", count));
 
   Values values;
   void* target = nullptr;
@@ -241,6 +273,8 @@ std::string Hdf5File::text(const std::string& path) const {
   }
   constexpr std::size_t longest = 4096;
   const std::size_t size = H5Tget_size(type);
+  if (!hdf5_is_stored_here(dataset))
+    fail(path, "data kept outside this file", "data in this file");
   if (size > longest || H5Dget_storage_size(dataset) < size) {
     fail(path, fmt::format("a text of {} bytes", size),
          fmt::format("at most {}, all of it in the file", longest));

@@ -68,6 +68,7 @@ class Hdf5File {
   std::int64_t id_;       // hid_t, which this header does not want to know
   std::string name_;      // for messages
   std::uint64_t length_;  // of the file, in bytes
+  mutable std::uint64_t delivered_ = 0;  // bytes read out of it so far
 };
 
 }  // namespace urto

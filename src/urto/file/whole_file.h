@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace urto {
 
@@ -32,6 +34,13 @@ class PartFile {
 /// before is untouched.
 void write_complete(const std::filesystem::path& target,
                     const std::function<void(const std::filesystem::path& part)>& write);
+
+/// Returns when a file is on the disk, not only in the system's memory. Throws InputError.
+void sync_file(const std::filesystem::path& file);
+
+/// Takes away what processes that are gone left of files of these names in a directory.
+void remove_leftovers(const std::filesystem::path& directory,
+                      const std::vector<std::string>& names);
 
 /// A stream into a part file.
 class WholeFile {

@@ -14,8 +14,8 @@ namespace urto {
 class BlockFactor {
  public:
   /// False if the matrix is not positive definite, or not a number.
-  bool factorize(const BlockMatrix& H);
-  /// x ← H⁻¹ x.
+  [[nodiscard]] bool factorize(const BlockMatrix& H);
+  /// x ← H⁻¹ x; not-a-number unless the last factorisation succeeded.
   void solve(Vector& x) const { factor_.solve(x.data()); }
 
  private:

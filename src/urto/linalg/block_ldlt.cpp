@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <type_traits>
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/linalg/sparse_factors.h"
+#include "urto/memory_limit.h"
 
 namespace urto {
 namespace {
@@ -132,6 +139,30 @@ void subtract_transposed(const double* L, int m, int n, const double* x, double*
   });
 }
 
+// What a factor will hold: numbers, and for each pair of neighbours of a node the place of a block.
+struct Fill {
+  double numbers = 0, places = 0;
+
+  void add(int size, int degree, double neighbours) {
+    numbers += static_cast<double>(size) * degree;
+    places += 0.5 * neighbours * (neighbours + 1);
+    constexpr double most = std::numeric_limits<int>::max();
+    if (numbers > most || places > most) {
+      throw InputError("a linear system", fmt::format("factors of {:.3g} numbers and more", numbers),
+                       "at most 2^31: fewer bodies that are joined, or less densely");
+    }
+    // Asked now and then: where bodies are joined densely, this grows while it is found.
+    constexpr double often = 1e6;
+    if (numbers + places < next_) return;
+    next_ = numbers + places + often;
+    require_memory(8 * numbers + 4 * places, "a linear system",
+                   fmt::format("factors of {:.3g} numbers", numbers));
+  }
+
+ private:
+  double next_ = 1e6;
+};
+
 // Order of least degree (counted in scalar rows) on the graph of blocks, ties by node number:
 // deterministic. Returns, for each node in the order, its neighbours at the time it is eliminated.
 std::vector<std::vector<int>> eliminate(std::span<const int> sizes,
@@ -155,12 +186,15 @@ std::vector<std::vector<int>> eliminate(std::span<const int> sizes,
   std::set<std::pair<int, int>> queue;
   for (int k = 0; k < n; ++k) queue.emplace(current[k] = degree(k), k);
   std::vector<std::vector<int>> neighbours(n);
+  Fill fill;
+  for (const int size : sizes) fill.numbers += static_cast<double>(size) * size;
   order.clear();
   while (!queue.empty()) {
     const int k = queue.begin()->second;
     queue.erase(queue.begin());
     order.push_back(k);
     neighbours[k] = std::move(adjacent[k]);
+    fill.add(sizes[k], current[k], static_cast<double>(neighbours[k].size()));
     for (const int i : neighbours[k]) {
       std::vector<int> merged;
       std::set_union(adjacent[i].begin(), adjacent[i].end(), neighbours[k].begin(),
@@ -231,16 +265,19 @@ void BlockLdlt::analyse(std::span<const int> sizes, std::span<const std::pair<in
     const int column = a_first ? a : b;
     edge_.push_back({row, column, find(row, column)});
   }
+  usable_ = false;
   values_.assign(offset, 0.0);
   scratch_.assign(largest, 0.0);
   sign_.assign(n, 1);
 }
 
 void BlockLdlt::clear() {
+  usable_ = false;
   std::fill(values_.begin(), values_.end(), 0.0);
 }
 
 bool BlockLdlt::factorize(std::span<const int> sign, int* failed) {
+  usable_ = false;
   std::copy(sign.begin(), sign.end(), sign_.begin());
   for (int p = 0; p < nodes(); ++p) {
     const int k = order_[p];
@@ -270,10 +307,15 @@ bool BlockLdlt::factorize(std::span<const int> sign, int* failed) {
       A_jk += rows_j * n;
     }
   }
+  usable_ = true;
   return true;
 }
 
 void BlockLdlt::solve(double* x) const {
+  if (!usable_) {
+    std::fill_n(x, rows(), not_solved);
+    return;
+  }
   for (int p = 0; p < nodes(); ++p) {
     const int k = order_[p];
     const double* xk = x + start_[k];

@@ -25,7 +25,8 @@ namespace urto {
 class BlockLdlt {
  public:
   /// Nodes by size, edges by pairs of nodes (each pair once, any order, no loops). Chooses the
-  /// order of elimination and the fill.
+  /// order of elimination and the fill. Throws InputError where the factor would have more numbers
+  /// than memory has room for, or than int can count.
   void analyse(std::span<const int> sizes, std::span<const std::pair<int, int>> edges);
 
   int nodes() const { return static_cast<int>(size_.size()); }
@@ -36,6 +37,8 @@ class BlockLdlt {
 
   /// Zeroes all blocks.
   void clear();
+  /// No factorisation is there any more.
+  void forget() { usable_ = false; }
   /// Diagonal block of a node, column-major, size × size; both triangles are to be filled.
   double* diagonal(int node) { return values_.data() + diagonal_[node]; }
   /// Block of an edge, to be filled column-major as (rows of `first`) × (rows of `second`) with
@@ -47,8 +50,8 @@ class BlockLdlt {
   /// `sign` of each node: +1 where the diagonal is positive definite after elimination (bodies), −1
   /// where negative (constraints). Returns false, with the node in `failed`, if a pivot has the
   /// wrong sign.
-  bool factorize(std::span<const int> sign, int* failed = nullptr);
-  /// Solves in place.
+  [[nodiscard]] bool factorize(std::span<const int> sign, int* failed = nullptr);
+  /// Solves in place; not-a-number unless the last factorisation succeeded.
   void solve(double* x) const;
 
   long factor_size() const { return static_cast<long>(values_.size()); }
@@ -72,6 +75,7 @@ class BlockLdlt {
   std::vector<Edge> edge_;
   std::vector<int> sign_;
   std::vector<double> values_;
+  bool usable_ = false;
   std::vector<double> scratch_;  ///< A_ik of the column being eliminated
 };
 

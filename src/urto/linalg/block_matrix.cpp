@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/linalg/checked.h"
 #include "urto/linalg/sparse_builder.h"
 
 namespace urto {
@@ -283,9 +284,8 @@ SparseMatrix to_sparse(const BlockMatrix& H) {
 BlockMatrix inverse(const BlockMatrix& H) {
   BlockMatrix result;
   for (int k = 0; k < H.blocks(); ++k) {
-    const Eigen::LLT<Matrix> factor(H.block(k));
-    // Eigen's factorisation passes over NaN, which always reaches the diagonal of the factor.
-    if (factor.info() != Eigen::Success || !factor.matrixLLT().diagonal().allFinite()) {
+    const Checked<Eigen::LLT<Matrix>> factor(H.block(k));
+    if (!factor.ok()) {
       throw InputError(
           fmt::format("H, block {} (rows {} to {})", k, H.start[k], H.start[k + 1] - 1),
           "a matrix that is not positive definite", "a positive definite mass block");

@@ -1,5 +1,7 @@
 #include "urto/linalg/dense_factor.h"
 
+#include "urto/linalg/sparse_factors.h"
+
 namespace urto {
 
 bool DenseFactor::factorize(const SparseMatrix& A) {
@@ -8,17 +10,20 @@ bool DenseFactor::factorize(const SparseMatrix& A) {
     for (SparseMatrix::InnerIterator it(A, c); it; ++it) dense_(it.row(), c) = it.value();
   }
   if (kind_ == Kind::cholesky) {
-    cholesky_.compute(dense_);
-    return cholesky_.info() == Eigen::Success;
+    usable_ = cholesky_.compute(dense_);
+    return usable_;
   }
   lu_.compute(dense_);
   const auto pivots = lu_.matrixLU().diagonal();
-  return pivots.allFinite() && (pivots.array() != 0).all();
+  usable_ = pivots.allFinite() && (pivots.array() != 0).all();
+  return usable_;
 }
 
 void DenseFactor::solve(const Vector& rhs, Vector& x) const {
-  if (kind_ == Kind::cholesky) {
-    x = cholesky_.solve(rhs);
+  if (!usable_) {
+    x.setConstant(rhs.size(), not_solved);
+  } else if (kind_ == Kind::cholesky) {
+    x = cholesky_->solve(rhs);
   } else {
     x = lu_.solve(rhs);
   }
@@ -34,7 +39,8 @@ bool FullPivotFactor::factorize(const SparseMatrix& A, Storage storage, const Ve
       if (storage == Storage::lower) dense_(c, it.row()) = value;
     }
   }
-  if (!dense_.allFinite()) return false;
+  usable_ = dense_.allFinite();
+  if (!usable_) return false;
   lu_.setThreshold(0);
   lu_.compute(dense_);
   return true;
@@ -43,6 +49,10 @@ bool FullPivotFactor::factorize(const SparseMatrix& A, Storage storage, const Ve
 // As Eigen's own, whose solve allocates.
 void FullPivotFactor::solve(const Vector& rhs, Vector& x) const {
   const Eigen::Index n = rhs.size();
+  if (!usable_) {
+    x.setConstant(n, not_solved);
+    return;
+  }
   const Eigen::Index rank = lu_.rank();
   work_ = scale_.cwiseProduct(rhs);
   permuted_ = lu_.permutationP() * work_;

@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 
+#include "urto/linalg/checked.h"
 #include "urto/math/types.h"
 
 namespace urto {
@@ -16,14 +17,16 @@ class DenseFactor {
 
   /// False if the matrix is not positive definite (Cholesky, which reads the lower triangle only)
   /// or singular (LU).
-  bool factorize(const SparseMatrix& A);
+  [[nodiscard]] bool factorize(const SparseMatrix& A);
+  /// Not-a-number unless the last factorisation succeeded.
   void solve(const Vector& rhs, Vector& x) const;
 
  private:
   Kind kind_;
   Matrix dense_;
-  Eigen::LLT<Matrix> cholesky_;
+  Checked<Eigen::LLT<Matrix>> cholesky_;
   Eigen::PartialPivLU<Matrix> lu_;
+  bool usable_ = false;
 };
 
 /// LU with full pivoting: the safe path of small systems, where MUMPS costs forty times as much.
@@ -33,14 +36,17 @@ class FullPivotFactor {
   enum class Storage { lower, all };
   /// Factorises diag(scale) A diag(scale), A given by its lower triangle or all of it. False if it
   /// is not finite.
-  bool factorize(const SparseMatrix& A, Storage storage, const Vector& scale);
+  [[nodiscard]] bool factorize(const SparseMatrix& A, Storage storage, const Vector& scale);
+  /// Not-a-number unless the last factorisation succeeded.
   void solve(const Vector& rhs, Vector& x) const;
+  /// Of a factorisation that succeeded.
   int null_pivots() const { return static_cast<int>(lu_.dimensionOfKernel()); }
 
  private:
   Vector scale_;
   Matrix dense_;
   Eigen::FullPivLU<Matrix> lu_;
+  bool usable_ = false;
   mutable Vector work_, permuted_;
 };
 

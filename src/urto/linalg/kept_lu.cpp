@@ -4,9 +4,9 @@
 
 #ifdef URTO_HAVE_KLU
 #include <klu.h>
-#else
-#include "urto/linalg/sparse_factors.h"
 #endif
+
+#include "urto/linalg/sparse_factors.h"
 
 namespace urto {
 
@@ -104,16 +104,19 @@ bool KeptLu::factorize(const SparseMatrix& A, Pivots pivots) {
 
 bool KeptLu::solve(const Vector& rhs, Vector& x) {
   x = rhs;
-  return impl_->numeric != nullptr &&
-         klu_solve(impl_->symbolic, impl_->numeric, static_cast<int>(x.size()), 1, x.data(),
-                   &impl_->common) != 0 &&
-         impl_->ok();
+  const bool solved = impl_->numeric != nullptr &&
+                      klu_solve(impl_->symbolic, impl_->numeric, static_cast<int>(x.size()), 1,
+                                x.data(), &impl_->common) != 0 &&
+                      impl_->ok();
+  if (!solved) x.setConstant(not_solved);
+  return solved;
 }
 
 #else
 
 struct KeptLu::Impl {
   SparseLu lu;
+  bool usable = false;
 };
 
 bool KeptLu::has_klu() {
@@ -127,13 +130,13 @@ bool KeptLu::analyze(const SparseMatrix& A) {
 
 bool KeptLu::factorize(const SparseMatrix& A, Pivots) {
   ++chosen_;
-  impl_->lu.factorize(A);
-  return impl_->lu.info() == Eigen::Success;
+  impl_->usable = impl_->lu.factorize(A);
+  return impl_->usable;
 }
 
 bool KeptLu::solve(const Vector& rhs, Vector& x) {
   impl_->lu.solve(rhs, x);
-  return impl_->lu.info() == Eigen::Success;
+  return impl_->usable;
 }
 
 #endif

@@ -27,12 +27,11 @@ class KeptLu {
   static bool has_klu();
 
   /// For a new pattern; A is compressed. False if it cannot be analysed (structurally singular).
-  bool analyze(const SparseMatrix& A);
+  [[nodiscard]] bool analyze(const SparseMatrix& A);
   /// A has the pattern analysed. False if it is singular to working precision or not finite.
-  bool factorize(const SparseMatrix& A, Pivots pivots);
-  /// Only after a factorisation that succeeded. False if the library refuses; x is then no
-  /// solution.
-  bool solve(const Vector& rhs, Vector& x);
+  [[nodiscard]] bool factorize(const SparseMatrix& A, Pivots pivots);
+  /// False, and x not-a-number, unless the last factorisation succeeded and the library solves.
+  [[nodiscard]] bool solve(const Vector& rhs, Vector& x);
   /// How often pivots were chosen, and how often those at hand were used.
   int chosen() const { return chosen_; }
   int kept() const { return kept_; }

@@ -8,6 +8,8 @@
 #include <vector>
 #endif
 
+#include "urto/linalg/sparse_factors.h"
+
 namespace urto {
 
 #ifdef URTO_HAVE_MUMPS
@@ -36,6 +38,7 @@ struct PivotingFactor::Impl {
   DMUMPS_STRUC_C data = {};
   std::vector<MUMPS_INT> row = {}, column = {};
   std::vector<double> values = {};
+  bool analysed = false, usable = false;
 
   // Numbered as in MUMPS's manual.
   MUMPS_INT& control(int number) { return data.icntl[number - 1]; }
@@ -94,19 +97,24 @@ bool PivotingFactor::analyze(const SparseMatrix& A) {
   constexpr int scotch = 3;
   m.control(7) = A.rows() < large ? minimum_degree : scotch;
   const std::lock_guard guard(lock());
-  return m.run(Job::analysis);
+  m.usable = false;
+  m.analysed = m.run(Job::analysis);
+  return m.analysed;
 }
 
 bool PivotingFactor::factorize(const SparseMatrix& A, NullPivots nulls, double threshold) {
   constexpr int small_integers = -8;
   constexpr int small_reals = -9;
   Impl& m = *impl_;
+  m.usable = false;
+  if (!m.analysed || m.values.size() != static_cast<std::size_t>(A.nonZeros())) return false;
   std::copy(A.valuePtr(), A.valuePtr() + A.nonZeros(), m.values.begin());
   m.data.cntl[0] = threshold;
   m.control(24) = nulls == NullPivots::taken ? 1 : 0;
   const std::lock_guard guard(lock());
   for (int attempt = 0; attempt < workspace_tries; ++attempt) {
-    if (m.run(Job::factorization)) return true;
+    m.usable = m.run(Job::factorization);
+    if (m.usable) return true;
     if (m.info(1) != small_integers && m.info(1) != small_reals) return false;
     m.control(14) = m.control(14) * 3 / 2 + 50;
   }
@@ -114,11 +122,16 @@ bool PivotingFactor::factorize(const SparseMatrix& A, NullPivots nulls, double t
 }
 
 bool PivotingFactor::solve(const Vector& rhs, Vector& x) {
+  if (!impl_->usable) {
+    x.setConstant(rhs.size(), not_solved);
+    return false;
+  }
   x = rhs;
   const std::lock_guard guard(lock());
   impl_->data.rhs = x.data();
   const bool done = impl_->run(Job::substitution);
   impl_->data.rhs = nullptr;
+  if (!done) x.setConstant(not_solved);
   return done && x.allFinite();
 }
 

@@ -25,7 +25,7 @@ class PivotingFactor {
 
   /// Orders the pattern; the lower triangle of a symmetric matrix, all of a general one. Reads the
   /// values too: they tell which 2 × 2 pivots to expect.
-  bool analyze(const SparseMatrix& A);
+  [[nodiscard]] bool analyze(const SparseMatrix& A);
   /// Taken: pivots that are rounding get no part in the solution. Not so for a barrier's matrix
   /// that MUMPS does not find singular: its smallest pivots share the forces among redundant
   /// contacts (measured: 25 iterations instead of 13).
@@ -33,10 +33,11 @@ class PivotingFactor {
   /// A pivot is taken if it is at least `threshold` times the largest entry of its column: from 0,
   /// the least fill, to 0.5, the most digits. False if memory runs out, or the matrix is singular
   /// and its null pivots were to be kept.
-  bool factorize(const SparseMatrix& A, NullPivots nulls, double threshold);
-  /// False if the solution is not finite.
-  bool solve(const Vector& rhs, Vector& x);
+  [[nodiscard]] bool factorize(const SparseMatrix& A, NullPivots nulls, double threshold);
+  /// False, and x not-a-number, unless the last factorisation succeeded and the solution is finite.
+  [[nodiscard]] bool solve(const Vector& rhs, Vector& x);
 
+  // Of a factorisation, and a solve, that succeeded.
   int negative_pivots() const;  ///< of the last factorisation; symmetric only
   int null_pivots() const;      ///< of the last factorisation
   double backward_error() const;  ///< of the last solve: ω₁ + ω₂ of Arioli, Demmel and Duff (1989)

@@ -106,6 +106,7 @@ void SaddleLdlt::set(const System& system) {
     factor().signs.assign(sizes_.size(), -1);
     std::fill_n(factor().signs.begin(), system.nodes.size(), 1);
   }
+  factor().ldlt.forget();  // whatever it was filled with before
   if (rhs_.size() < rows()) rhs_.resize(rows());
 }
 

@@ -45,7 +45,7 @@ class SaddleLdlt {
   void set(const System& system);
   /// δ is relative to a row's own J diag(H)⁻¹ Jᵀ. False if a pivot has the wrong sign or is not a
   /// number.
-  bool factorize(double relative_regularisation);
+  [[nodiscard]] bool factorize(double relative_regularisation);
   /// Corrects x and λ in place until the residual of the equations without δ, relative to the data,
   /// is at most `goal`, no longer halves, or `most` corrections are done. Returns the residual.
   double refine(const Data& data, double goal, int most, Vector& x, Vector& lambda);

@@ -6,6 +6,8 @@
 
 #include <Eigen/LU>
 
+#include "urto/linalg/sparse_factors.h"
+
 namespace urto {
 namespace {
 
@@ -25,6 +27,7 @@ void SaddleLu::start(int dofs, int size) {
   dofs_ = dofs;
   size_ = size;
   dense_ = size <= largest_dense;
+  usable_ = false;
   shifts_.clear();
   triplets_.clear();
   if (dense_) A_.setZero(size, size);
@@ -84,7 +87,8 @@ void SaddleLu::add_rows(const BlockRows& upper, const BlockRows& lower,
 }
 
 bool SaddleLu::factorize(KeptLu::Pivots pivots) {
-  return dense_ ? factorize_dense() : factorize_sparse(pivots);
+  usable_ = dense_ ? factorize_dense() : factorize_sparse(pivots);
+  return usable_;
 }
 
 // A row's own inertia is about Σ J²/H_jj.
@@ -157,6 +161,11 @@ bool SaddleLu::factorize_sparse(KeptLu::Pivots pivots) {
 }
 
 void SaddleLu::solve(const Vector& rhs, Vector& x) {
+  if (!usable_) {
+    x.setConstant(rhs.size(), not_solved);
+    relative_residual_ = not_solved;
+    return;
+  }
   if (dense_) {
     x = lu_->solve(rhs);
     residual_ = rhs;
@@ -167,7 +176,7 @@ void SaddleLu::solve(const Vector& rhs, Vector& x) {
     residual_ = rhs;
     residual_.noalias() -= S_ * x;
     solved = solved && sparse_lu_.solve(residual_, correction_);
-    if (!solved) correction_.setConstant(size_, std::numeric_limits<double>::quiet_NaN());
+    if (!solved) correction_.setConstant(size_, not_solved);
   }
   x += correction_;
   const double size = rhs.norm();

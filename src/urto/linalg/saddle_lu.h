@@ -58,8 +58,8 @@ class SaddleLu {
   /// False if the matrix has a pivot of zero or is not finite. Pivots that are kept depend on what
   /// was factorised before, and so do the last bits of a solution: not across steps, because a
   /// resumed run would not have them.
-  bool factorize(KeptLu::Pivots pivots = KeptLu::Pivots::chosen);
-  /// After a factorisation that succeeded; x is not finite if the solution cannot be had.
+  [[nodiscard]] bool factorize(KeptLu::Pivots pivots = KeptLu::Pivots::chosen);
+  /// Not-a-number unless the last factorisation succeeded and the solution can be had.
   void solve(const Vector& rhs, Vector& x);
   int size() const { return size_; }
   /// ‖A x − rhs‖ / ‖rhs‖ of the last solution before its refinement.
@@ -76,11 +76,11 @@ class SaddleLu {
   bool factorize_dense();
   bool factorize_sparse(KeptLu::Pivots pivots);
   bool fill_kept_pattern();
-  bool find_pattern();
+  [[nodiscard]] bool find_pattern();
   void shift_sparse();
 
   int dofs_ = 0, size_ = 0;
-  bool dense_ = true;
+  bool dense_ = true, usable_ = false;
   Matrix A_, shifted_;
   std::unique_ptr<DenseLu> lu_;
   std::vector<Eigen::Triplet<double>> triplets_ = {};

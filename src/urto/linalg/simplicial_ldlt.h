@@ -15,8 +15,6 @@ namespace urto {
 
 class SimplicialLdlt : private Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower> {
  public:
-  using Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower>::info;
-
   /// Of a compressed matrix.
   void analyze(const SparseRef& lower) {
     // The numbers of the entries, permuted as Eigen permutes values, say where each value goes.
@@ -29,11 +27,13 @@ class SimplicialLdlt : private Eigen::SimplicialLDLT<SparseMatrix, Eigen::Lower>
         numbered.selfadjointView<Eigen::Lower>().twistedBy(m_P);
     from_.assign(permuted_.valuePtr(), permuted_.valuePtr() + permuted_.nonZeros());
   }
-  /// Of a matrix with the pattern that was analysed.
-  void factorize(const SparseRef& lower) {
+  /// Of a matrix with the pattern that was analysed. False for a pivot of zero; the pivots may
+  /// still be not-a-number.
+  [[nodiscard]] bool factorize(const SparseRef& lower) {
     double* values = permuted_.valuePtr();
     for (std::size_t k = 0; k < from_.size(); ++k) values[k] = lower.valuePtr()[from_[k]];
     factorize_preordered<true>(permuted_);
+    return info() == Eigen::Success;
   }
   /// The pivots.
   const Vector& diagonal() const { return m_diag; }

@@ -3,16 +3,16 @@
 #include <Eigen/Cholesky>
 
 #include "urto/linalg/block_matrix.h"
+#include "urto/linalg/checked.h"
 
 namespace urto {
 namespace {
 
 template <class Type>
 bool invert(int n, const double* A, double* out) {
-  const Eigen::LLT<Type> factor{Type(Eigen::Map<const Matrix>(A, n, n))};
-  // Eigen's factorisation passes over NaN, which always reaches the diagonal of the factor.
-  if (factor.info() != Eigen::Success || !factor.matrixLLT().diagonal().allFinite()) return false;
-  Eigen::Map<Matrix>(out, n, n) = factor.solve(Type::Identity(n, n));
+  const Checked<Eigen::LLT<Type>> factor{Type(Eigen::Map<const Matrix>(A, n, n))};
+  if (!factor.ok()) return false;
+  Eigen::Map<Matrix>(out, n, n) = factor->solve(Type::Identity(n, n));
   return true;
 }
 

@@ -5,6 +5,6 @@ namespace urto {
 
 /// out = A⁻¹, both n × n and column-major. False, with `out` unchanged, if A is not positive
 /// definite or not a number. Nothing is allocated up to n = 12.
-bool invert_positive_definite(int n, const double* A, double* out);
+[[nodiscard]] bool invert_positive_definite(int n, const double* A, double* out);
 
 }  // namespace urto

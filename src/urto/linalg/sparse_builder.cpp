@@ -1,6 +1,11 @@
 #include "urto/linalg/sparse_builder.h"
 
 #include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
 
 namespace urto {
 namespace {
@@ -67,6 +72,10 @@ void SparseBuilder::add(const BlockRows& J, int row, int column) {
 }
 
 void SparseBuilder::finish(SparseMatrix& out) {
+  if (entries_.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw InputError("a sparse matrix", fmt::format("{} entries", entries_.size()),
+                     "fewer than 2^31: a smaller problem");
+  }
   counting_sort(
       entries_, rows_, [](const Entry& e) { return e.row; }, next_, sorted_);
   counting_sort(

@@ -7,6 +7,7 @@ namespace urto {
 
 struct SparseLdlt::Impl {
   SimplicialLdlt factor;
+  bool usable = false;
 };
 
 SparseLdlt::SparseLdlt() : impl_(std::make_unique<Impl>()) {}
@@ -15,15 +16,17 @@ SparseLdlt::SparseLdlt(SparseLdlt&&) noexcept = default;
 SparseLdlt& SparseLdlt::operator=(SparseLdlt&&) noexcept = default;
 
 void SparseLdlt::analyzePattern(const SparseRef& A) {
+  forget();
   impl_->factor.analyze(A);
 }
 
-void SparseLdlt::factorize(const SparseRef& A) {
-  impl_->factor.factorize(A);
+bool SparseLdlt::factorize(const SparseRef& A) {
+  impl_->usable = impl_->factor.factorize(A) && impl_->factor.diagonal().allFinite();
+  return impl_->usable;
 }
 
-Eigen::ComputationInfo SparseLdlt::info() const {
-  return impl_->factor.info();
+void SparseLdlt::forget() {
+  impl_->usable = false;
 }
 
 const Vector& SparseLdlt::vectorD() const {
@@ -31,11 +34,16 @@ const Vector& SparseLdlt::vectorD() const {
 }
 
 void SparseLdlt::solve(const Vector& rhs, Vector& x) const {
-  impl_->factor.solve(rhs, x);
+  if (impl_->usable) {
+    impl_->factor.solve(rhs, x);
+  } else {
+    x.setConstant(rhs.size(), not_solved);
+  }
 }
 
 struct SparseLu::Impl {
   SupernodalLu factor;
+  bool usable = false;
   Vector right, left;
 };
 
@@ -45,25 +53,31 @@ SparseLu::SparseLu(SparseLu&&) noexcept = default;
 SparseLu& SparseLu::operator=(SparseLu&&) noexcept = default;
 
 void SparseLu::analyzePattern(const SparseRef& A) {
+  forget();
   impl_->factor.analyze(A);
 }
 
-void SparseLu::factorize(const SparseRef& A) {
-  impl_->factor.factorize(A);
+bool SparseLu::factorize(const SparseRef& A) {
+  impl_->usable = impl_->factor.factorize(A);
+  return impl_->usable;
 }
 
-Eigen::ComputationInfo SparseLu::info() const {
-  return impl_->factor.info();
+void SparseLu::forget() {
+  impl_->usable = false;
 }
 
 void SparseLu::solve(const Vector& rhs, Vector& x) const {
-  impl_->factor.solve(rhs, x);
+  if (impl_->usable) {
+    impl_->factor.solve(rhs, x);
+  } else {
+    x.setConstant(rhs.size(), not_solved);
+  }
 }
 
 void SparseLu::solve(const Eigen::Ref<const Matrix>& rhs, Eigen::Ref<Matrix> x) const {
   for (Eigen::Index c = 0; c < rhs.cols(); ++c) {
     impl_->right = rhs.col(c);
-    impl_->factor.solve(impl_->right, impl_->left);
+    solve(impl_->right, impl_->left);
     x.col(c) = impl_->left;
   }
 }

@@ -2,6 +2,7 @@
 // whoever only keeps a factor need not read them. Names and meaning of the functions are Eigen's.
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "urto/math/types.h"
@@ -10,6 +11,10 @@ namespace urto {
 
 /// A compressed sparse matrix, or arrays that stand for one.
 using SparseRef = Eigen::Ref<const SparseMatrix>;
+
+/// What `solve` gives where there is no factorisation: every kernel of this folder remembers
+/// whether its last one succeeded, so that nobody computes with what a failed one left behind.
+constexpr double not_solved = std::numeric_limits<double>::quiet_NaN();
 
 /// LDLᵀ of the lower triangle of a symmetric matrix, without pivoting. Only the analysis allocates.
 class SparseLdlt {
@@ -20,9 +25,12 @@ class SparseLdlt {
   SparseLdlt& operator=(SparseLdlt&&) noexcept;
 
   void analyzePattern(const SparseRef& A);
-  void factorize(const SparseRef& A);
-  Eigen::ComputationInfo info() const;
+  /// False for a pivot that is zero or not finite.
+  [[nodiscard]] bool factorize(const SparseRef& A);
+  /// No factorisation is there any more; the analysis stays.
+  void forget();
   const Vector& vectorD() const;
+  /// Not-a-number unless the last factorisation succeeded.
   void solve(const Vector& rhs, Vector& x) const;
 
  private:
@@ -40,8 +48,11 @@ class SparseLu {
   SparseLu& operator=(SparseLu&&) noexcept;
 
   void analyzePattern(const SparseRef& A);
-  void factorize(const SparseRef& A);
-  Eigen::ComputationInfo info() const;
+  /// False for a pivot of zero.
+  [[nodiscard]] bool factorize(const SparseRef& A);
+  /// No factorisation is there any more; the analysis stays.
+  void forget();
+  /// Not-a-number unless the last factorisation succeeded.
   void solve(const Vector& rhs, Vector& x) const;
   /// Several right-hand sides, the columns; x has their size.
   void solve(const Eigen::Ref<const Matrix>& rhs, Eigen::Ref<Matrix> x) const;

@@ -8,12 +8,13 @@
 namespace urto {
 
 struct SpdFactor::Impl {
-  bool large = false;
+  bool large = false, analysed = true, usable = false;
   SimplicialLdlt simplicial;
   Vector right, left;
 #ifdef URTO_HAVE_CHOLMOD
   Eigen::CholmodDecomposition<SparseMatrix, Eigen::Lower> cholmod;
 #endif
+  bool factorize(const SparseRef& lower);
 };
 
 SpdFactor::SpdFactor() : impl_(std::make_unique<Impl>()) {}
@@ -30,6 +31,7 @@ bool SpdFactor::has_cholmod() {
 }
 
 void SpdFactor::analyze(const SparseRef& lower) {
+  forget();
 #ifdef URTO_HAVE_CHOLMOD
   impl_->large = lower.rows() >= 300;
   if (impl_->large) {
@@ -37,6 +39,7 @@ void SpdFactor::analyze(const SparseRef& lower) {
     impl_->cholmod.cholmod().print = 0;
     impl_->cholmod.cholmod().quick_return_if_not_posdef = 1;
     impl_->cholmod.analyzePattern(SparseMatrix(lower));
+    impl_->analysed = impl_->cholmod.cholmod().status >= CHOLMOD_OK;
     return;
   }
 #endif
@@ -44,17 +47,34 @@ void SpdFactor::analyze(const SparseRef& lower) {
 }
 
 bool SpdFactor::factorize(const SparseRef& lower) {
+  // Neither library minds not-a-number.
+  impl_->usable = Eigen::Map<const Vector>(lower.valuePtr(), lower.nonZeros()).allFinite() &&
+                  impl_->factorize(lower);
+  return impl_->usable;
+}
+
+bool SpdFactor::Impl::factorize(const SparseRef& lower) {
 #ifdef URTO_HAVE_CHOLMOD
-  if (impl_->large) {
-    impl_->cholmod.factorize(SparseMatrix(lower));
-    return impl_->cholmod.info() == Eigen::Success;
+  if (large) {
+    // Eigen asks only whether the matrix is positive definite, not whether memory ran out.
+    if (!analysed) return false;
+    cholmod.factorize(SparseMatrix(lower));
+    return cholmod.cholmod().status == CHOLMOD_OK && cholmod.info() == Eigen::Success;
   }
 #endif
-  impl_->simplicial.factorize(lower);
-  return impl_->simplicial.info() == Eigen::Success && impl_->simplicial.diagonal().minCoeff() > 0;
+  return simplicial.factorize(lower) && simplicial.diagonal().allFinite() &&
+         simplicial.diagonal().minCoeff() > 0;
+}
+
+void SpdFactor::forget() {
+  impl_->usable = false;
 }
 
 void SpdFactor::solve(const Vector& rhs, Vector& x) const {
+  if (!impl_->usable) {
+    x.setConstant(rhs.size(), not_solved);
+    return;
+  }
 #ifdef URTO_HAVE_CHOLMOD
   if (impl_->large) {
     x = impl_->cholmod.solve(rhs);
@@ -65,6 +85,10 @@ void SpdFactor::solve(const Vector& rhs, Vector& x) const {
 }
 
 void SpdFactor::solve(const Eigen::Ref<const Matrix>& rhs, Eigen::Ref<Matrix> x) const {
+  if (!impl_->usable) {
+    x.setConstant(not_solved);
+    return;
+  }
 #ifdef URTO_HAVE_CHOLMOD
   if (impl_->large) {
     x = impl_->cholmod.solve(rhs);

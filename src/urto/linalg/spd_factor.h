@@ -20,7 +20,10 @@ class SpdFactor {
   /// Keeps the ordering and symbolic factor of this pattern; only the lower triangle is read.
   void analyze(const SparseRef& lower);
   /// False if the matrix is not positive definite.
-  bool factorize(const SparseRef& lower);
+  [[nodiscard]] bool factorize(const SparseRef& lower);
+  /// No factorisation is there any more; the analysis stays.
+  void forget();
+  /// Not-a-number unless the last factorisation succeeded.
   void solve(const Vector& rhs, Vector& x) const;
   /// Several right-hand sides, the columns; x has their size.
   void solve(const Eigen::Ref<const Matrix>& rhs, Eigen::Ref<Matrix> x) const;

@@ -16,16 +16,15 @@ namespace urto {
 
 class SupernodalLu : private Eigen::SparseLU<SparseMatrix, Eigen::COLAMDOrdering<int>> {
  public:
-  using SparseLU::info;
-
   /// Of a compressed matrix.
   void analyze(const SparseRef& A) {
     const SparseMatrix copy = A;
     analyzePattern(copy);
     lay_out(copy);
   }
-  /// Of a matrix with the pattern that was analysed.
-  void factorize(const SparseRef& A);
+  /// Of a matrix with the pattern that was analysed. False for a pivot of zero: `solve` would then
+  /// read what was never written.
+  [[nodiscard]] bool factorize(const SparseRef& A);
   void solve(const Vector& rhs, Vector& x) const;
 
  private:
@@ -137,7 +136,7 @@ inline bool SupernodalLu::eliminate(Index first, Index column, Index segments) {
   return true;
 }
 
-inline void SupernodalLu::factorize(const SparseRef& A) {
+inline bool SupernodalLu::factorize(const SparseRef& A) {
   std::copy_n(A.valuePtr(), A.nonZeros(), m_mat.valuePtr());
   m_isInitialized = true;
   m_info = Eigen::NumericalIssue;
@@ -151,7 +150,7 @@ inline void SupernodalLu::factorize(const SparseRef& A) {
               repfnz_, xprune_, marker_, parent_, xplore_, m_glu);
     panel_bmod(n, panel, first, segments, dense_, tempv_, segrep_, repfnz_, m_glu);
     for (Index column = first; column < first + panel; ++column) {
-      if (!eliminate(first, column, segments)) return;
+      if (!eliminate(first, column, segments)) return false;
     }
     first += panel;
   }
@@ -164,6 +163,7 @@ inline void SupernodalLu::factorize(const SparseRef& A) {
   new (&m_Ustore) Upper(n, n, m_nnzU, m_glu.xusub.data(), m_glu.usub.data(), m_glu.ucol.data());
   m_info = Eigen::Success;
   m_factorizationIsOk = true;
+  return true;
 }
 
 inline void SupernodalLu::solve_lower(Vector& x) const {

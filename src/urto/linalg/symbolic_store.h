@@ -81,7 +81,10 @@ class LentFactor {
   LentFactor(SymbolicStore* store, const SparseRef& A) : store_(store) {
     if (store_ != nullptr) factor_ = store_->take<Kernel>(A);
     is_new_ = !factor_.kernel;
-    if (!is_new_) return;
+    if (!is_new_) {
+      factor_.kernel->forget();  // whatever it was lent for before
+      return;
+    }
     factor_.kernel = std::make_unique<Kernel>();
     if constexpr (requires(Kernel kernel) { kernel.analyze(A); }) {
       factor_.kernel->analyze(A);

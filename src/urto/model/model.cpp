@@ -3,10 +3,10 @@
 #include <cmath>
 #include <numbers>
 
-#include <Eigen/Eigenvalues>
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/model/inertia.h"
 #include "urto/model/shape_geometry.h"
 
 namespace urto {
@@ -45,8 +45,7 @@ void check_inertia(const std::string& where, const Mat3& inertia) {
   if ((inertia - inertia.transpose()).cwiseAbs().maxCoeff() > 1e-9 * largest) {
     throw InputError(where + ": inertia", "a matrix that is not symmetric", "a symmetric one");
   }
-  const Vec3 principal =
-      Eigen::SelfAdjointEigenSolver<Mat3>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
+  const Vec3 principal = principal_moments(inertia);
   const auto list = fmt::format("principal moments {:.6g}, {:.6g}, {:.6g}", principal[0],
                                 principal[1], principal[2]);
   if (!(principal[0] > 0)) throw InputError(where + ": inertia", list, "three positive ones");

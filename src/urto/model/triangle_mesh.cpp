@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/linalg/checked.h"
 
 namespace urto {
 namespace {
@@ -295,7 +296,9 @@ Vec3 half_widths(const TriangleMesh& mesh) {
               (a * a.transpose() + b * b.transpose() + c * c.transpose() + sum * sum.transpose());
   }
   const Mat3 spread = second - first * first.transpose() / area;
-  const Mat3 axes = Eigen::SelfAdjointEigenSolver<Mat3>(spread).eigenvectors();
+  // Axes of the world will do for a surface whose size is no ordinary number.
+  const Checked<Eigen::SelfAdjointEigenSolver<Mat3>> eigen(spread);
+  const Mat3 axes = eigen.ok() ? eigen->eigenvectors() : Mat3(Mat3::Identity());
   Box3 box;
   for (const Vec3& x : mesh.vertices) box.extend(axes.transpose() * (x - middle));
   Vec3 widths = box.sizes() / 2;

@@ -8,6 +8,8 @@
 #include <Eigen/LU>
 #include <Eigen/SparseLU>
 
+#include "urto/linalg/checked.h"
+
 namespace urto {
 namespace {
 
@@ -218,10 +220,10 @@ void Certifier::solve_mass(const StepProblem& p, const Vector& x) {
   if (blocks == nullptr) {
     const auto* coupled = std::get_if<BlockMatrix>(&p.H);
     if (coupled != nullptr && solve_coupled(*coupled, p.a)) return;
-    const Eigen::SparseLU<SparseMatrix> lu(sparse_mass(p));
+    const Checked<Eigen::SparseLU<SparseMatrix>> lu(sparse_mass(p));
     // An H that is singular to rounding (milligrams on springs of 10⁸ N/m) has no q: what is left
     // as a scale is the motion itself.
-    free_ = lu.info() == Eigen::Success ? Vector(lu.solve(p.a)) : x;
+    free_ = lu.ok() ? lu.solve(p.a) : x;
     return;
   }
   if (blocks->start != mass_start_) {

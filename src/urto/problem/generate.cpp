@@ -13,6 +13,7 @@ using generate::Random;
 using generate::require;
 using generate::require_friction;
 using generate::require_positive;
+using generate::require_size;
 using generate::RigidScene;
 
 namespace {
@@ -43,6 +44,7 @@ void add_spherical_joint(RigidScene& scene, int A, int B, const Vec3& point) {
 
 StepProblem box_stack(const BoxStack& o) {
   require(o.levels >= 1, "levels", o.levels, "at least 1");
+  require_size("levels", o.levels, 6000);
   require_friction(o.mu);
   require(std::isfinite(o.push), "push", o.push, "a finite number");
   require_positive("mass ratio", o.mass_ratio);
@@ -61,6 +63,7 @@ StepProblem box_stack(const BoxStack& o) {
 StepProblem box_wall(const BoxWall& o) {
   require(o.width >= 1, "width", o.width, "at least 1");
   require(o.height >= 1, "height", o.height, "at least 1");
+  require_size("bricks", static_cast<double>(o.width) * o.height, 20000);
   require_friction(o.mu);
   require(std::isfinite(o.push), "push", o.push, "a finite number");
   require_positive("mass ratio", o.mass_ratio);
@@ -118,6 +121,7 @@ StepProblem box_wall(const BoxWall& o) {
 
 StepProblem chain(const Chain& o) {
   require(o.links >= 1, "links", o.links, "at least 1");
+  require_size("links", o.links, 4000);
   require_positive("mass ratio", o.mass_ratio);
   RigidScene scene(o.step);
   for (int k = 0; k < o.links; ++k) {
@@ -150,6 +154,7 @@ StepProblem sliding_mass(const SlidingMass& o) {
 
 StepProblem joint_contact_mix(const JointContactMix& o) {
   require(o.bodies >= 1, "bodies", o.bodies, "at least 1");
+  require_size("bodies", o.bodies, 7000);
   require_friction(o.mu);
   require(o.brake >= 0 && std::isfinite(o.brake), "brake", o.brake, "a finite number ≥ 0");
   require(std::isfinite(o.velocity), "velocity", o.velocity, "a finite number");
@@ -186,6 +191,7 @@ StepProblem joint_contact_mix(const JointContactMix& o) {
 
 StepProblem stiff_lattice(const StiffLattice& o) {
   for (const int n : {o.nx, o.ny, o.nz}) require(n >= 1, "nodes along an axis", n, "at least 1");
+  require_size("nodes", static_cast<double>(o.nx) * o.ny * o.nz, 5000);
   require_positive("mass", o.mass);
   require(o.stiffness >= 0 && std::isfinite(o.stiffness), "stiffness", o.stiffness, "a number ≥ 0");
   require(o.damping >= 0 && std::isfinite(o.damping), "damping", o.damping, "a number ≥ 0");
@@ -253,6 +259,8 @@ StepProblem stiff_lattice(const StiffLattice& o) {
 
 StepProblem random_local(const RandomLocal& o) {
   require(o.contacts >= 1, "contacts", o.contacts, "at least 1");
+  // Two dense matrices and what is made of them.
+  require_size("contacts", o.contacts, 9 * 8 * 6 * static_cast<double>(o.contacts));
   require(o.rank_deficiency >= 0 && o.rank_deficiency < 1, "rank deficiency", o.rank_deficiency,
           "a number in [0, 1)");
   require_friction(o.mu);

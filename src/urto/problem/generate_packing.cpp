@@ -14,6 +14,7 @@ namespace urto {
 using generate::Random;
 using generate::require;
 using generate::require_friction;
+using generate::require_size;
 using generate::RigidScene;
 
 namespace {
@@ -183,6 +184,7 @@ std::vector<Touch> touches(const Packing& packing) {
 StepProblem sphere_packing(const SpherePacking& o) {
   require(o.contacts >= 1 && o.contacts <= 10'000'000, "contacts", o.contacts,
           "a number from 1 to 10 million");
+  require_size("contacts", o.contacts, 2500);
   require_friction(o.mu);
   require(o.mass_ratio >= 1 && std::isfinite(o.mass_ratio), "mass ratio", o.mass_ratio,
           "a finite number ≥ 1");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/memory_limit.h"
 #include "urto/problem/file_formats.h"
 
 namespace urto {
@@ -94,6 +95,9 @@ ProblemFile read_problem(const std::filesystem::path& file, FileFormat format) {
         format == FileFormat::urto || (format == FileFormat::automatic && hdf5_file.has("/urto"));
     result = ours ? read_urto(hdf5_file) : read_fclib(hdf5_file);
   } else {
+    constexpr double memory_per_byte = 12;  // of text and the matrices made of it
+    require_memory(memory_per_byte * static_cast<double>(size), name,
+                   fmt::format("a text of {} bytes", size));
     std::string text(size, '\0');
     in.clear();
     in.seekg(0);

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/memory_limit.h"
 #include "urto/math/rotation.h"
 #include "urto/problem/step_problem.h"
 
@@ -56,6 +57,11 @@ class Random {
 
 inline void require(bool holds, std::string_view option, double found, std::string_view expected) {
   if (!holds) throw InputError(option, fmt::format("{}", found), expected);
+}
+/// For what there will be so many of; `bytes` is what each takes while it is made (measured).
+inline void require_size(std::string_view what, double count, double bytes) {
+  require(count <= 1e7, what, count, "at most 10 million");
+  require_memory(count * bytes, what, fmt::format("{}", count));
 }
 inline void require_positive(std::string_view option, double found) {
   require(found > 0 && std::isfinite(found), option, found, "a finite number > 0");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -16,8 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kind = "urto-checkpoint";
-/// 3: arrays of the step's memory by their names; 5: drives and defects in the energy account.
-constexpr std::string_view format = "urto-checkpoint 5";
+/// 3: arrays of the step's memory by their names; 5: drives and defects in the energy account; 6: a
+/// checksum.
+constexpr std::string_view format = "urto-checkpoint 6";
 
 std::span<const double> values(const Vector& v) {
   return {v.data(), static_cast<std::size_t>(v.size())};
@@ -42,6 +45,56 @@ void visit_numbers(Stored& s, Visit visit) {
                   &s.recorded.steps}) {
     visit(*n);
   }
+}
+
+/// Of numbers, in order: FNV-1a on words, with a finish that spreads every bit.
+class Digest {
+ public:
+  void add(std::uint64_t word) { hash_ = (hash_ ^ word) * 1099511628211ULL; }
+  void add(double x) { add(std::bit_cast<std::uint64_t>(x)); }
+  template <typename List>
+  void add_list(const List& list) {
+    add(static_cast<std::uint64_t>(list.size()));
+    for (const auto& x : list) add(x);
+  }
+  std::uint64_t value() const {
+    std::uint64_t z = hash_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  std::uint64_t hash_ = 1469598103934665603ULL;
+};
+
+/// Arrays have names, not an order.
+std::uint64_t digest_of(const NamedArrays& arrays) {
+  std::uint64_t sum = arrays.arrays.size();
+  for (const NamedArrays::Array& a : arrays.arrays) {
+    Digest digest;
+    digest.add(text_hash(a.name));
+    digest.add_list(a.values);
+    sum += digest.value();
+  }
+  return sum;
+}
+
+/// Of everything that a checkpoint holds, not of how it is filed.
+std::string checksum(const StoredCheckpoint& s) {
+  Digest digest;
+  visit_numbers(s, [&](const auto& x) { digest.add(static_cast<double>(x)); });
+  digest.add_list(s.point.state.q);
+  digest.add_list(s.point.state.v);
+  digest.add(digest_of(s.point.state.memory));
+  for (const StepMemory::Item& item : s.point.memory.items) {
+    digest.add(item.id);
+    digest.add(static_cast<std::uint64_t>(item.start));
+    digest.add(static_cast<std::uint64_t>(item.dim));
+  }
+  digest.add_list(s.point.memory.lambda);
+  digest.add(digest_of(s.point.memory.arrays));
+  return fmt::format("{:016x}", digest.value());
 }
 
 int upper_half(std::uint64_t id) {
@@ -102,6 +155,50 @@ void read_memory(const Hdf5File& file, StepMemory& memory) {
   }
 }
 
+/// A number of the file as what it stands for.
+template <typename Number>
+bool take(double found, Number& x) {
+  if constexpr (std::is_same_v<Number, double>) {
+    x = found;
+    return !std::isnan(found);
+  } else {
+    constexpr double most = 1LL << 53;
+    if (!(found >= 0 && found <= most) || found != std::floor(found)) return false;
+    x = static_cast<Number>(found);
+    return true;
+  }
+}
+
+bool is_finite(const NamedArrays& arrays) {
+  return std::ranges::all_of(arrays.arrays, [](const NamedArrays::Array& a) {
+    return std::ranges::all_of(a.values, [](double x) { return std::isfinite(x); });
+  });
+}
+
+/// What no step of urto leaves behind.
+void check_values(const Hdf5File& file, const Model& model, const Checkpoint& point) {
+  const State& state = point.state;
+  const auto require = [&](bool good, const char* path, std::string_view found,
+                           std::string_view expected) {
+    if (!good) file.fail(path, found, expected);
+  };
+  require(state.t >= 0 && std::isfinite(state.t) && point.memory.h >= 0 &&
+              std::isfinite(point.memory.h) && std::isfinite(point.energy.kinetic) &&
+              std::isfinite(point.energy.potential) && std::isfinite(point.energy.sum()),
+          "/numbers", "a time, step or energy that is none", "those of a run");
+  require(state.q.allFinite(), "/q", "a number that is not finite", "positions");
+  require(state.v.allFinite(), "/v", "a number that is not finite", "velocities");
+  for (int slot = 0; slot < model.slots; ++slot) {
+    const double length = state.q.segment<4>(7 * slot + 3).norm();
+    require(std::abs(length - 1) < 1e-6, "/q",
+            fmt::format("a quaternion of length {:.6g}", length), "unit quaternions");
+  }
+  require(is_finite(state.memory), "/state/arrays", "a number that is not finite", "finite ones");
+  require(std::ranges::all_of(point.memory.lambda, [](double x) { return std::isfinite(x); }) &&
+              is_finite(point.memory.arrays),
+          "/memory", "a number that is not finite", "finite ones");
+}
+
 }  // namespace
 
 std::uint64_t text_hash(std::string_view text) {
@@ -126,6 +223,7 @@ void write_checkpoint(const fs::path& file, const StoredCheckpoint& checkpoint,
     out.write("/format", format);
     out.write("/version", std::string_view(version));
     out.write("/scene_hash", std::string_view(fingerprint(scene)));
+    out.write("/checksum", std::string_view(checksum(checkpoint)));
     std::vector<double> numbers;
     visit_numbers(checkpoint, [&](const auto& x) { numbers.push_back(static_cast<double>(x)); });
     out.write("/numbers", std::span<const double>(numbers));
@@ -134,6 +232,7 @@ void write_checkpoint(const fs::path& file, const StoredCheckpoint& checkpoint,
     write_arrays(out, "/state/arrays", checkpoint.point.state.memory);
     write_memory(out, checkpoint.point.memory);
     out.close();
+    sync_file(part);
   });
 }
 
@@ -160,7 +259,9 @@ StoredCheckpoint read_checkpoint(const fs::path& file, const Model& model, std::
   visit_numbers(out, [&](auto&) { ++count; });
   const Vector numbers = in.numbers("/numbers", count);
   const double* next = numbers.data();
-  visit_numbers(out, [&](auto& x) { x = static_cast<std::decay_t<decltype(x)>>(*next++); });
+  visit_numbers(out, [&](auto& x) {
+    if (!take(*next++, x)) in.fail("/numbers", "a number that is none", "those of a run");
+  });
   State& state = out.point.state;
   state.q = in.numbers("/q", static_cast<std::size_t>(model.nq()));
   state.v = in.numbers("/v", static_cast<std::size_t>(model.nv()));
@@ -171,6 +272,11 @@ StoredCheckpoint read_checkpoint(const fs::path& file, const Model& model, std::
             fmt::format("{}", model.angle_count));
   }
   read_memory(in, out.point.memory);
+  if (in.text("/checksum") != checksum(out)) {
+    in.fail("/checksum", "another than that of the numbers: the file was damaged or changed",
+            "a checkpoint as it was written: run the scene again from its start");
+  }
+  check_values(in, model, out.point);
   return out;
 }
 

@@ -19,12 +19,12 @@ struct StoredCheckpoint {
   ResultCounts recorded;  ///< rows in the result when the checkpoint was taken
 };
 
-/// Complete or absent: written beside its place, then renamed. `scene` is the normalised text.
+/// Complete, on the disk, or absent: written beside its place, then renamed. `scene` is the normalised text.
 void write_checkpoint(const std::filesystem::path& file, const StoredCheckpoint& checkpoint,
                       std::string_view scene);
 
 /// Throws InputError if the file cannot be read, does not fit the model or is not of this scene and
-/// this version.
+/// this version; if one bit of it has changed since it was written, or its numbers are no state.
 StoredCheckpoint read_checkpoint(const std::filesystem::path& file, const Model& model,
                                  std::string_view scene);
 

@@ -105,7 +105,7 @@ Description describe(const Scene& scene, std::vector<std::string> warnings) {
   const double T = scene.options.duration;
   out.scale = {.size = scales.size,
                .free_flight = scales.fastest * T + 0.5 * scene.model.gravity.norm() * T * T,
-               .least_energy = least_energy(scene.model, scales, scene.options.step)};
+               .least_energy = least_energy(scene.model, scales, scene.options.step, T)};
   return out;
 }
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
 
+#include "urto/model/inertia.h"
 #include "urto/model/shape_geometry.h"
 
 namespace urto {
@@ -44,9 +44,7 @@ double radius(const Model& model, const Shape& shape) {
 
 /// Half the length of the homogeneous rod that turns as heavily: of bodies without a form.
 double rod_of(const Body& body) {
-  const double largest = Eigen::SelfAdjointEigenSolver<Mat3>(body.inertia, Eigen::EigenvaluesOnly)
-                             .eigenvalues()
-                             .maxCoeff();
+  const double largest = principal_moments(body.inertia)[2];
   return std::sqrt(3 * largest / body.mass);
 }
 
@@ -110,12 +108,13 @@ ModelScales scales_of(const Model& model) {
   return out;
 }
 
-double least_energy(const Model& model, const ModelScales& scales, double h) {
+double least_energy(const Model& model, const ModelScales& scales, double h, double duration) {
   const double g = model.gravity.norm();
-  double weight = 0;
-  for (const Body& body : model.bodies)
-    weight += body.kind == BodyKind::dynamic ? body.mass * g : 0.0;
-  return weight * std::max(g * h * h, 1e-6 * scales.size);
+  double mass = 0;
+  for (const Body& body : model.bodies) mass += body.kind == BodyKind::dynamic ? body.mass : 0.0;
+  const double way = 1e-6 * scales.size;
+  const double speed = duration > 0 ? way / duration : 0;
+  return mass * std::max(g * std::max(g * h * h, way), 0.5 * speed * speed);
 }
 
 }  // namespace urto

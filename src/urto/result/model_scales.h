@@ -21,7 +21,8 @@ struct ModelScales {
 ModelScales scales_of(const Model& model);
 
 /// Energy [J] below which a run says nothing about energy: the work of gravity on all bodies while
-/// they fall as far as a step of h carries them from rest (g h²), or a millionth of the model.
-double least_energy(const Model& model, const ModelScales& scales, double h);
+/// they fall as far as a step of h carries them from rest (g h²), or a millionth of the model; or
+/// that of bodies so slow that nothing has moved by a millionth of the model when the run ends.
+double least_energy(const Model& model, const ModelScales& scales, double h, double duration);
 
 }  // namespace urto

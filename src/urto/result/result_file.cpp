@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,8 @@ struct ResultWriter::Impl {
   Hdf5Handle status_field, failure_field;
   std::vector<Hdf5Handle> fields = {};  ///< in the order of `run_values`
   ResultCounts counts;
+  ResultCounts appended_counts = {};              ///< of what is in the file
+  std::optional<RunStatus> appended_status = {};  ///< not before the first append
   Clock::time_point opened = Clock::now(), appended = opened;
   std::future<void> pending;
 
@@ -63,6 +66,9 @@ struct ResultWriter::Impl {
     if (pending.valid()) pending.get();
   }
   void begin_append(const RunStatus& status);
+  void set_end(const RunStatus& status);
+  void set_status(const RunStatus& status, const ResultCounts& of);
+  void close();
 };
 
 void ResultWriter::Impl::make_contact_columns() {
@@ -148,13 +154,24 @@ void ResultWriter::Impl::begin_append(const RunStatus& status) {
   wait();
   file.swap_buffers();
   appended = Clock::now();
-  pending = std::async(std::launch::async, [this, status, values = run_values(status, counts)] {
+  pending = std::async(std::launch::async, [this, status, now = counts] {
     file.append();
-    for (std::size_t k = 0; k < fields.size(); ++k) file.set(fields[k], values[k]);
-    file.set(failure_field, status.failure, failure_size);
-    file.set(status_field, status.status, status_size);
+    set_status(status, now);
     file.flush();
+    appended_status = status;
+    appended_counts = now;
   });
+}
+
+void ResultWriter::Impl::set_status(const RunStatus& status, const ResultCounts& of) {
+  const std::vector<double> values = run_values(status, of);
+  for (std::size_t k = 0; k < fields.size(); ++k) file.set(fields[k], values[k]);
+  set_end(status);
+}
+
+void ResultWriter::Impl::set_end(const RunStatus& status) {
+  file.set(failure_field, status.failure, failure_size);
+  file.set(status_field, status.status, status_size);
 }
 
 ResultWriter::ResultWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -164,8 +181,15 @@ ResultWriter::~ResultWriter() = default;
 ResultWriter ResultWriter::create(const std::filesystem::path& file,
                                   const Description& description) {
   auto impl = std::make_unique<Impl>(GrowingFile::create(file));
-  write_description(impl->file, description);
-  impl->make_columns(description);
+  try {
+    write_description(impl->file, description);
+    impl->make_columns(description);
+  } catch (const InputError&) {  // the disk is full: no half of a result
+    impl.reset();
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+    throw;
+  }
   return ResultWriter(std::move(impl));
 }
 
@@ -173,7 +197,7 @@ ResultWriter ResultWriter::reopen(const std::filesystem::path& file, const Descr
                                   const ResultCounts& counts) {
   auto impl = std::make_unique<Impl>(GrowingFile::reopen(file));
   impl->file.remove("/verdict");  // of the part that is there
-  impl->counts = counts;
+  impl->counts = impl->appended_counts = counts;
   impl->file.remove("/verification");  // of the run as it was
   impl->make_columns(description);
   return ResultWriter(std::move(impl));
@@ -226,12 +250,43 @@ void ResultWriter::flush(const RunStatus& status) {
   impl_->wait();
 }
 
+void ResultWriter::secure(const RunStatus& status) {
+  flush(status);
+  impl_->file.sync();
+}
+
+bool ResultWriter::is_in_place() const {
+  return impl_->file.is_in_place();
+}
+
+void ResultWriter::give_up(const std::string& why) {
+  try {
+    impl_->wait();
+  } catch (const InputError&) {  // it is known already
+  }
+  if (!is_in_place()) return;
+  RunStatus ended = impl_->appended_status.value_or(RunStatus{});
+  ended.status = "failed";
+  ended.failure = why;
+  try {
+    if (impl_->appended_status) impl_->set_status(ended, impl_->appended_counts);
+    impl_->set_end(ended);
+    impl_->file.flush();
+    impl_->close();
+  } catch (const InputError&) {  // then it goes on saying that it is running
+  }
+}
+
 void ResultWriter::finish(const RunStatus& status) {
   flush(status);
-  impl_->status_field.reset();
-  impl_->failure_field.reset();
-  impl_->fields.clear();
-  impl_->file.close();
+  impl_->close();
+}
+
+void ResultWriter::Impl::close() {
+  status_field.reset();
+  failure_field.reset();
+  fields.clear();
+  file.close();
 }
 
 void write_result(const std::filesystem::path& file, const Result& result) {

@@ -41,8 +41,16 @@ class ResultWriter {
   void append(const RunStatus& status);
   /// Returns when all is in the file.
   void flush(const RunStatus& status);
+  /// Returns when all is on the disk: whatever happens to the process or the disk's space from now
+  /// on, it can be read again.
+  void secure(const RunStatus& status);
   /// Says how the run ended, and closes. The destructor closes too, but then it says "running".
   void finish(const RunStatus& status);
+  /// After an error of writing: what was appended before stays as it is, the rest is dropped, and
+  /// the file says that the run failed, and why.
+  void give_up(const std::string& why);
+  /// False once somebody has removed or replaced the file.
+  bool is_in_place() const;
 
   ResultCounts counts() const;
 

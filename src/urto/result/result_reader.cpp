@@ -8,6 +8,7 @@
 
 #include "urto/error.h"
 #include "urto/file/hdf5_handle.h"
+#include "urto/memory_limit.h"
 #include "urto/result/description_file.h"
 #include "urto/result/run_fields.h"
 #include "urto/result/step_columns.h"
@@ -16,7 +17,7 @@ namespace urto {
 
 namespace {
 
-constexpr std::size_t longest_text = std::size_t{1} << 30;
+constexpr std::size_t longest_text = std::size_t{1} << 30, longest_attribute = 1 << 20;
 
 // A reader beside the writer may meet half-written metadata, and tries again after twice the time,
 // 1 ns at first. HDF5 tries a hundred times: a damaged file would keep it for ever. These attempts
@@ -55,11 +56,19 @@ struct ResultReader::Impl {
     std::uint64_t points = 1;
   };
 
+  /// Fails where a path leads elsewhere.
+  void check_own(const std::string& path) const {
+    const std::string link = hdf5_link_in(file, path);
+    if (!link.empty()) fail(link, "a link", "data in this file");
+  }
+
   /// Opens a dataset whose declared size its stored bytes can account for.
   Dataset open(const std::string& path, H5T_class_t wanted, std::string_view kind) const {
     Dataset d;
+    check_own(path);
     d.id = Hdf5Handle(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
     if (!d.id.valid()) fail(path, "nothing", kind);
+    if (!hdf5_is_stored_here(d.id)) fail(path, "data kept outside this file", "data in this file");
     d.type = Hdf5Handle(H5Dget_type(d.id), H5Tclose);
     d.space = Hdf5Handle(H5Dget_space(d.id), H5Sclose);
     const H5T_class_t found = H5Tget_class(d.type);
@@ -116,18 +125,22 @@ ResultReader::~ResultReader() = default;
 bool ResultReader::has(const std::string& path) const {
   const QuietHdf5 quiet;
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    if (H5Lexists(impl_->file, path.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+    const std::string part = path.substr(0, end);
+    if (H5Lexists(impl_->file, part.c_str(), H5P_DEFAULT) <= 0) return false;
+    impl_->check_own(part);
     if (end == std::string::npos) return true;
   }
 }
 
 std::vector<std::string> ResultReader::names(const std::string& group) const {
   const QuietHdf5 quiet;
+  impl_->check_own(group);
   return hdf5_names(impl_->file, group);
 }
 
 std::vector<std::int64_t> ResultReader::shape(const std::string& path) const {
   const QuietHdf5 quiet;
+  impl_->check_own(path);
   const Hdf5Handle id(H5Dopen2(impl_->file, path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!id.valid()) impl_->fail(path, "nothing", "a dataset");
   H5Drefresh(id);
@@ -152,7 +165,10 @@ std::vector<double> ResultReader::numbers(const std::string& path, std::int64_t 
     impl_->fail(path, fmt::format("{} rows", rows),
                 fmt::format("rows {} to {}", first, first + count));
   }
-  std::vector<double> values(rows == 0 ? 0 : d.points / rows * count);
+  const std::uint64_t wanted = rows == 0 ? 0 : d.points / rows * count;
+  require_memory(8.0 * static_cast<double>(wanted), fmt::format("{}: {}", impl_->name, path),
+                 fmt::format("{} values", wanted));
+  std::vector<double> values(wanted);
   if (values.empty()) return values;
   Hdf5Handle memory;
   if (!d.dims.empty()) {
@@ -180,6 +196,9 @@ std::vector<std::string> ResultReader::texts(const std::string& path) const {
   const Impl::Dataset d = impl_->open(path, H5T_STRING, "text");
   const std::size_t size = H5Tget_size(d.type);
   if (size > longest_text || d.points > longest_text / size) impl_->fail(path, "too much", "text");
+  require_memory(2.0 * static_cast<double>(size * d.points),
+                 fmt::format("{}: {}", impl_->name, path),
+                 fmt::format("{} texts of {} bytes", d.points, size));
   std::string all(size * d.points, '\0');
   if (d.points > 0 && H5Dread(d.id, d.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) < 0) {
     impl_->fail(path, fmt::format("data that cannot be read ({})", hdf5_reason()), "text");
@@ -197,15 +216,18 @@ std::string ResultReader::text(const std::string& path) const {
 
 bool ResultReader::has_attribute(const std::string& path, const std::string& name) const {
   const QuietHdf5 quiet;
+  impl_->check_own(path);
   return H5Aexists_by_name(impl_->file, path.c_str(), name.c_str(), H5P_DEFAULT) > 0;
 }
 
 std::string ResultReader::text_attribute(const std::string& name, const std::string& path) const {
   const QuietHdf5 quiet;
+  impl_->check_own(path);
   const Hdf5Handle id(
       H5Aopen_by_name(impl_->file, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   const Hdf5Handle type(id.valid() ? H5Aget_type(id) : -1, H5Tclose);
-  if (!type.valid() || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) {
+  if (!type.valid() || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
+      H5Tget_size(type) > longest_attribute) {
     impl_->fail(name, "something else", "an attribute with a text");
   }
   std::string text(H5Tget_size(type), '\0');
@@ -312,7 +334,9 @@ bool is_result_file(const std::filesystem::path& file) {
   if (!id.valid() || H5Aexists(id, "format") <= 0) return false;
   const Hdf5Handle attribute(H5Aopen(id, "format", H5P_DEFAULT), H5Aclose);
   const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
-  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) return false;
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
+      H5Tget_size(type) > longest_attribute)
+    return false;
   std::string text(H5Tget_size(type), '\0');
   const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
   return H5Sget_simple_extent_npoints(space) == 1 && H5Aread(attribute, type, text.data()) >= 0 &&

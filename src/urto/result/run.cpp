@@ -3,11 +3,15 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/file/folder_lock.h"
+#include "urto/file/whole_file.h"
+#include "urto/memory_limit.h"
 #include "urto/result/checkpoint.h"
 #include "urto/result/recorder.h"
 #include "urto/result/result_file.h"
@@ -42,14 +46,25 @@ void check_directory(const RunRequest& request) {
   }
 }
 
-/// Makes the directory and takes the earlier run's files away.
-void clear_directory(const RunRequest& request) {
+/// The directory, which is there from now on, for this run alone, and without what a killed one
+/// left.
+void take_directory(const RunRequest& request, std::optional<FolderLock>& lock) {
   std::error_code error;
   fs::create_directories(request.directory, error);
   if (error || !fs::is_directory(request.directory)) {
     throw InputError(request.directory.string(), error ? error.message() : "no directory",
                      "a directory that can be made or written to");
   }
+  if (!lock) lock.emplace(request.directory);
+  std::vector<std::string> names{result_path("").string(), checkpoint_path("").string()};
+  for (const DerivedFiles& derived : request.derived)
+    names.insert(names.end(), derived.names.begin(), derived.names.end());
+  remove_leftovers(request.directory, names);
+}
+
+/// Takes the earlier run's files away.
+void clear_directory(const RunRequest& request) {
+  std::error_code error;
   if (!fs::exists(result_path(request.directory))) return;
   fs::remove(checkpoint_path(request.directory), error);
   for (const DerivedFiles& derived : request.derived) {
@@ -102,9 +117,11 @@ Description describe_start(const Scene& scene, const Simulation& run, const Inte
 /// A run and all that belongs to it, from the first step to the last.
 class Recording {
  public:
-  Recording(const Scene& scene, const RunRequest& request)
+  /// The directory is locked at once if it is there, else when it is made.
+  Recording(const Scene& scene, const RunRequest& request, std::optional<FolderLock>& lock)
       : scene_(scene),
         request_(request),
+        lock_(lock),
         scales_(scales_of(scene.model)),
         run_(scene.model, scene.options) {
     // A resumed run's first part is not there to be sampled: it is done again.
@@ -115,6 +132,8 @@ class Recording {
   void start();
   void step_until_done();
   void close();
+  /// After an error of writing, or when memory has run out.
+  void give_up(const std::string& why);
   const Simulation& run() const { return run_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   /// How far the finished run is from its limit; nothing if the caller stopped it before the end.
@@ -124,12 +143,14 @@ class Recording {
   void begin();
   void resume();
   RunStatus status() const;
+  void check_in_place() const;
   void save_checkpoint();
   void record_last_step(bool frame);
   bool go_on(const VerificationProgress& progress);
 
   const Scene& scene_;
   const RunRequest& request_;
+  std::optional<FolderLock>& lock_;
   ModelScales scales_;
   Simulation run_;
   std::vector<std::string> warnings_ = {};  ///< of the start
@@ -151,6 +172,7 @@ void Recording::begin() {
   const Description description = describe_start(scene_, run_, rows_at_start(run_));
   warnings_ = description.warnings;
   if (request_.on_start) request_.on_start(report, warnings_);
+  take_directory(request_, lock_);
   clear_directory(request_);
   writer_.emplace(ResultWriter::create(result_path(request_.directory), description));
   if (run_.frame_due()) writer_->add_frame(record_frame(run_));
@@ -159,6 +181,7 @@ void Recording::begin() {
 
 void Recording::resume() {
   const fs::path file = result_path(request_.directory);
+  take_directory(request_, lock_);
   const StoredCheckpoint stored =
       read_checkpoint(checkpoint_path(request_.directory), scene_.model, scene_.normalized_json);
   before_ = ResultReader(file).status();
@@ -178,8 +201,18 @@ RunStatus Recording::status() const {
   return out;
 }
 
+// What this run says at its end is read from this file.
+void Recording::check_in_place() const {
+  if (writer_->is_in_place()) return;
+  throw InputError(result_path(request_.directory).string(),
+                   "not the file that this run writes: it was removed or replaced",
+                   "the results of a run to stay where they are until it has ended");
+}
+
+// The result first: a checkpoint counts rows that are safe.
 void Recording::save_checkpoint() {
-  writer_->flush(status());
+  writer_->secure(status());
+  check_in_place();
   write_checkpoint(checkpoint_path(request_.directory), {run_.checkpoint(), writer_->counts()},
                    scene_.normalized_json);
 }
@@ -200,6 +233,7 @@ void Recording::step_until_done() {
       next = next_checkpoint(run_.state().t, interval);
     } else if (writer_->append_due()) {
       writer_->append(status());
+      check_in_place();
     }
     if (request_.on_step) {
       request_.on_step({run_.state().t, run_.end_time(), run_.report().contacts,
@@ -218,6 +252,10 @@ void Recording::close() {
   // A failed run's last good checkpoint stays; its last state would only fail again.
   if (run_.run_state() != RunState::failed) save_checkpoint();
   writer_->finish(ended);
+}
+
+void Recording::give_up(const std::string& why) {
+  writer_->give_up(why);
 }
 
 bool Recording::go_on(const VerificationProgress& progress) {
@@ -263,12 +301,21 @@ fs::path checkpoint_path(const fs::path& directory) {
 
 RunOutcome run_scene(const Scene& scene, const RunRequest& request) {
   check_directory(request);
+  std::optional<FolderLock> lock;
+  if (fs::exists(request.directory)) lock.emplace(request.directory);
   RunOutcome outcome;
   {
-    Recording recording(scene, request);
+    Recording recording(scene, request, lock);
     recording.start();
     outcome.start = recording.run().start_report();
     outcome.warnings = recording.warnings();
+    const auto give_up = [&](const std::string& why) {  // what was written before is kept
+      outcome.broken =
+          fmt::format("the run ended at t = {:.9g} s: {}", recording.run().state().t, why);
+      outcome.summary.verdict = {
+          Level::failure, {{.level = Level::failure, .what = "end", .text = outcome.broken + "."}}};
+      recording.give_up(outcome.broken);
+    };
     try {
       recording.step_until_done();
       recording.close();
@@ -277,11 +324,11 @@ RunOutcome run_scene(const Scene& scene, const RunRequest& request) {
         if (found) write_verification(result_path(request.directory), *found);
         outcome.verification_interrupted = !found;
       }
-    } catch (const InputError& error) {  // what was written before is kept
-      outcome.broken =
-          fmt::format("the run ended at t = {:.9g} s: {}", recording.run().state().t, error.what());
-      outcome.summary.verdict = {
-          Level::failure, {{.level = Level::failure, .what = "end", .text = outcome.broken + "."}}};
+    } catch (const InputError& error) {
+      give_up(error.what());
+      return outcome;
+    } catch (const std::bad_alloc&) {
+      give_up(out_of_memory());
       return outcome;
     }
   }

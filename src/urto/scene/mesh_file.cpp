@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/file/read_file.h"
 #include "urto/file/text_tokens.h"
-#include "urto/scene/scene_document.h"
 
 namespace urto {
 namespace {
@@ -63,16 +63,23 @@ class Lines {
     fail_at(number_, found, expected);
   }
   [[noreturn]] void fail_at(int line, std::string_view found, std::string_view expected) const {
-    constexpr std::size_t longest = 40;
-    std::string shown(found.substr(0, longest));
-    for (char& c : shown) {
-      if (static_cast<unsigned char>(c) < 0x20U || static_cast<unsigned char>(c) > 0x7EU) c = '?';
-    }
     throw InputError(fmt::format("{}:{}", name_, line),
-                     found.empty() ? "the end of the line" : "'" + shown + "'", expected);
+                     found.empty()        ? "the end of the line"
+                     : may_be_shown(found) ? fmt::format("'{}'", found)
+                                           : "something else",
+                     expected);
   }
 
  private:
+  // A scene names its files, and somebody else may have written it: a message shows numbers and the
+  // words of the formats, nothing that another kind of file could hold.
+  static bool may_be_shown(std::string_view word) {
+    constexpr std::string_view words[] = {"nan", "inf", "-inf", "facet", "vertex", "endfacet"};
+    return std::ranges::find(words, word) != std::end(words) ||
+           (word.size() <= 40 &&
+            word.find_first_not_of("0123456789+-.eE/") == std::string_view::npos);
+  }
+
   std::string_view rest_, name_;
   std::string_view line_ = {};
   int number_ = 0;
@@ -256,7 +263,7 @@ TriangleMesh parse_mesh(std::string_view bytes, const std::filesystem::path& fil
 }
 
 TriangleMesh read_mesh_file(const std::filesystem::path& file) {
-  return parse_mesh(scene::read_file(file), file);
+  return parse_mesh(read_text_file(file), file);
 }
 
 NumberTable parse_table(std::string_view text, std::string_view name) {

@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view body_quantities[] = {"x",  "y",  "z",  "vx", "vy",
                                                 "vz", "wx", "wy", "wz", "speed"};
 
+constexpr std::size_t longest_description = 1 << 20;
+
 Vec3 read_gravity(const Value& v) {
   if (v.json->is_number()) return {0, 0, -to_number(v)};
   if (v.json->is_array()) return to_vec3(v, "m/s²");
@@ -51,7 +53,7 @@ Scene build(const Document& document) {
   Scene scene;
   const Object o = to_object(document.value(), keys::scene);
   if (const auto title = o.find("title")) scene.title = to_text(*title);
-  if (const auto text = o.find("description")) scene.description = to_text(*text);
+  if (const auto text = o.find("description")) scene.description = to_text(*text, longest_description);
   Builder builder{scene, scene.model};
   read_model(builder, o);
   read_simulation(scene.options, o);
@@ -111,7 +113,7 @@ Scene parse_scene(std::string_view text, std::string_view name,
 }
 
 Scene load_scene(const std::filesystem::path& file, std::span<const std::string> overrides) {
-  return parse_scene(scene::read_file(file), file.string(), overrides);
+  return parse_scene(scene::read_part(file), file.string(), overrides);
 }
 
 }  // namespace urto

@@ -1,9 +1,9 @@
 // Bodies and markers. What a body weighs: "mass" and "inertia" as given, or from its shapes.
 #include <cmath>
 
-#include <Eigen/Eigenvalues>
 #include <fmt/format.h>
 
+#include "urto/model/inertia.h"
 #include "urto/model/triangle_mesh.h"
 #include "urto/scene/scene_builder.h"
 
@@ -28,8 +28,7 @@ Mat3 read_inertia(const Value& v) {
     for (int i = 0; i < 3; ++i) inertia(i, i) = to_number(items[i], positive("kg m²"));
   }
   // The same tests as in finalize(), where the place in the file is known.
-  const Vec3 moments =
-      Eigen::SelfAdjointEigenSolver<Mat3>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
+  const Vec3 moments = principal_moments(inertia);
   const std::string found =
       fmt::format("principal moments {:.6g}, {:.6g}, {:.6g}", moments[0], moments[1], moments[2]);
   if (!(moments[0] > 0)) fail(v, found, "three positive ones");

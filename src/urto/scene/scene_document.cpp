@@ -4,14 +4,13 @@
 #include "urto/scene/scene_document.h"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/file/read_file.h"
 
 namespace urto::scene {
 namespace {
@@ -21,6 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view arrays[] = {
     "material_pairs", "bodies", "markers",         "joints", "motors",    "limits", "frictions",
     "gears",          "forces", "rack_and_pinion", "watch",  "couplings", "exclude"};
+
+constexpr std::size_t deepest_inclusion = 64;
 
 struct Inclusion {
   std::vector<fs::path> open;  ///< from the scene down to the file being read
@@ -112,7 +113,11 @@ Document read_included(const Value& entry, const fs::path& beside, Inclusion& in
 Document read_text(std::string_view text, std::string_view name, Inclusion& inclusion) {
   Document own;
   own.origins.file = name;
-  own.root = parse_json(text, name);
+  const bool included = inclusion.open.size() > 1;
+  own.root = parse_json(text, name, included ? Quoting::nothing : Quoting::what_was_read);
+  // Whatever it is, it is nobody's business.
+  if (included && !(own.root.is_object() && own.root.contains("urto")))
+    throw InputError(fmt::format("{}: no scene: the key 'urto' is missing", name));
   const Object scene = to_object(own.value(), keys::scene);
   check_head(scene);
   Document document;
@@ -131,6 +136,8 @@ Document read_text(std::string_view text, std::string_view name, Inclusion& incl
 }
 
 Document read_included(const Value& entry, const fs::path& beside, Inclusion& inclusion) {
+  if (inclusion.open.size() >= deepest_inclusion)
+    refuse(entry, fmt::format("files include each other more than {} deep", deepest_inclusion));
   const fs::path file = beside / to_text(entry);
   const fs::path identity = identity_of(file);
   const auto& open = inclusion.open;
@@ -143,7 +150,7 @@ Document read_included(const Value& entry, const fs::path& beside, Inclusion& in
   if (inclusion.finished.contains(identity)) return {};
   std::string text;
   try {
-    text = read_file(file);
+    text = read_part(file);
   } catch (const InputError& error) {
     refuse(entry, error.what());
   }
@@ -160,18 +167,9 @@ std::span<const std::string_view> array_sections() {
   return arrays;
 }
 
-std::string read_file(const fs::path& file) {
-  std::error_code failed;
-  if (!fs::exists(file, failed)) {
-    throw InputError(fmt::format("{}: there is no such file", file.string()));
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  // Opening a directory succeeds; reading it does not.
-  if (fs::is_directory(file, failed) || !stream || !(text << stream.rdbuf())) {
-    throw InputError(fmt::format("{}: cannot be read, or is empty", file.string()));
-  }
-  return std::move(text).str();
+std::string read_part(const fs::path& file) {
+  constexpr double memory_per_byte = 12;  // of text, JSON and model: measured on lists of numbers
+  return read_text_file(file, memory_per_byte);
 }
 
 Document read_document(std::string_view text, std::string_view name) {

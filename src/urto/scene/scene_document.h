@@ -2,6 +2,7 @@
 // then expanded to plain numbers and single items.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -20,7 +21,8 @@ struct Document {
   Value value() const { return {&root, "", &origins}; }
 };
 
-std::string read_file(const std::filesystem::path& file);
+/// Text of a file that holds a part of a scene.
+std::string read_part(const std::filesystem::path& file);
 
 /// The document with everything it includes.
 Document read_document(std::string_view text, std::string_view name);
@@ -40,11 +42,14 @@ Document expand(const Document& document, const Variables& parameters);
 /// Puts what the "file" keys of meshes and shapes name into an expanded scene. A file is read once.
 void embed_files(Document& document);
 
-/// What a generator in "bodies" stands for.
+/// Of a scene, generated or written.
+constexpr std::int64_t most_bodies = 1'000'000;
+
+/// What a generator in "bodies" stands for: `room` bodies at most.
 struct Generated {
   Json bodies = Json::array(), joints = Json::array(), forces = Json::array();
 };
-Generated generate(const Value& generator, const Variables& parameters);
+Generated generate(const Value& generator, const Variables& parameters, std::int64_t room);
 
 /// Sections of a scene that are arrays; files that are included add to them.
 std::span<const std::string_view> array_sections();

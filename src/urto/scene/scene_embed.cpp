@@ -44,7 +44,7 @@ struct Embedder {
   template <typename Read>
   static auto contents(const Value& v, const fs::path& file, Read read) {
     try {
-      return read(read_file(file));
+      return read(read_part(file));
     } catch (const InputError& error) {
       refuse(v, error.what());
     }

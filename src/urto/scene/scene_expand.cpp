@@ -1,5 +1,7 @@
 // Expressions into numbers, generators into bodies and joints.
 #include <cmath>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -32,32 +34,66 @@ double evaluate_at(const Value& v, const Lookup& lookup) {
   throw ExpressionError(fmt::format("there is no parameter '{}'{}", name, suggestion(name, known)));
 }
 
-/// Evaluates parameters on demand, because they may use each other in any order.
-struct ParameterTable {
-  Value section;
-  Variables values = {};
-  std::vector<std::string> open = {};
+/// Evaluates parameters, which may use each other in any order: those that one uses first. However
+/// many are chained, none calls another.
+class ParameterTable {
+ public:
+  explicit ParameterTable(const Value& section) : section_(section) {
+    for (const auto& [name, json] : section.json->items()) entries_[name] = &json;
+  }
 
-  double get(const std::string& name) {
-    if (const auto it = values.find(name); it != values.end()) return it->second;
-    const Value v = section.at(name);
-    for (const std::string& other : open) {
-      if (other == name) throw ExpressionError(fmt::format("'{}' depends on itself", name));
+  void evaluate(const std::string& name) {
+    std::vector<Visit> open;
+    visit(name, open);
+    while (!open.empty()) {
+      Visit& last = open.back();
+      if (last.next < last.uses.size()) {
+        visit(last.uses[last.next++], open);
+        continue;
+      }
+      values_[last.name] = value_of(last.name);
+      open.pop_back();
     }
-    open.push_back(name);
-    const double x =
-        is_expression(*v.json) ? evaluate_at(v, [&](auto n) { return find(n); }) : to_number(v);
-    open.pop_back();
-    return values[name] = x;
+  }
+  const Variables& values() const { return values_; }
+
+ private:
+  struct Visit {
+    std::string name;
+    std::vector<std::string> uses = {};  ///< other parameters
+    std::size_t next = 0;
+  };
+
+  // One that was begun before and is not done yet uses itself: `value_of` says so.
+  void visit(const std::string& name, std::vector<Visit>& open) {
+    if (!begun_.insert(name).second) return;
+    Visit visit{name};
+    const Json& json = *entries_.at(name);
+    if (is_expression(json)) {
+      for (const std::string_view word : identifiers_in(json.get_ref<const std::string&>())) {
+        if (entries_.contains(std::string(word))) visit.uses.emplace_back(word);
+      }
+    }
+    open.push_back(std::move(visit));
   }
 
-  double find(std::string_view name) {
-    const std::string key(name);
-    if (section.json->contains(key)) return get(key);
-    Variables known;
-    for (const auto& [other, unused] : section.json->items()) known[other] = 0;
-    fail_name(name, known);
+  double value_of(const std::string& name) const {
+    const Value v{entries_.at(name), fmt::format("{}/{}", section_.path, name), section_.origins};
+    if (!is_expression(*v.json)) return to_number(v);
+    return evaluate_at(v, [&](std::string_view used) {
+      if (const auto it = values_.find(used); it != values_.end()) return it->second;
+      if (entries_.contains(std::string(used)))
+        throw ExpressionError(fmt::format("'{}' depends on itself", used));
+      Variables known;
+      for (const auto& [other, unused] : entries_) known[other] = 0;
+      fail_name(used, known);
+    });
   }
+
+  Value section_;
+  std::unordered_map<std::string, const Json*> entries_ = {};
+  std::unordered_set<std::string> begun_ = {};
+  Variables values_ = {};
 };
 
 /// Infinity has no number in JSON.
@@ -68,7 +104,8 @@ Json number_json(double x) {
 
 /// Puts the bodies, joints and forces of a generator into the expanded scene.
 void append_generated(const Value& generator, const Variables& parameters, Document& out) {
-  Generated made = generate(generator, parameters);
+  const auto placed = static_cast<std::int64_t>(out.root["bodies"].size());
+  Generated made = generate(generator, parameters, most_bodies - placed);
   const auto append = [&](Json& items, const char* section) {
     Json& target = out.root[section];
     if (target.is_null()) target = Json::array();
@@ -97,6 +134,8 @@ void expand_bodies(const Value& bodies, const Variables& parameters, Document& o
       continue;
     }
     Json& target = out.root["bodies"];
+    if (static_cast<std::int64_t>(target.size()) >= most_bodies)
+      refuse(item, fmt::format("more than {} bodies in all", most_bodies));
     out.origins.moved[fmt::format("/bodies/{}", target.size())] =
         origin_of(*item.origins, item.path);
     target.push_back(evaluated(item, parameters));
@@ -107,27 +146,27 @@ void expand_bodies(const Value& bodies, const Variables& parameters, Document& o
 
 Variables evaluate_parameters(const Document& document) {
   if (!document.root.contains("parameters")) return {};
-  ParameterTable table{document.value().at("parameters")};
-  if (!table.section.json->is_object()) fail(table.section, "an object of numbers");
-  for (const auto& [name, unused] : table.section.json->items()) {
-    const Value v = table.section.at(name);
+  const Value section = document.value().at("parameters");
+  if (!section.json->is_object()) fail(section, "an object of numbers");
+  ParameterTable table(section);
+  for (const auto& [name, json] : section.json->items()) {
+    const Value v{&json, fmt::format("{}/{}", section.path, name), section.origins};
     if (!is_identifier(name)) {
       refuse(v, fmt::format("'{}' cannot be used in expressions, expected letters, digits and _",
                             name));
     }
     if (is_reserved_name(name)) refuse(v, fmt::format("'{}' is a name of its own", name));
-    try {
-      table.get(name);
-    } catch (const ExpressionError& error) {
-      fail_expression(v, error);
-    }
+    table.evaluate(name);
   }
-  return table.values;
+  return table.values();
 }
 
-Json evaluated(const Value& value, const Variables& variables) {
+namespace {
+
+/// `texts`: the strings are names and other texts, whatever they begin with.
+Json evaluated(const Value& value, const Variables& variables, bool texts) {
   const Json& json = *value.json;
-  if (is_expression(json)) {
+  if (!texts && is_expression(json)) {
     return number_json(evaluate_at(value, [&](std::string_view name) {
       const auto it = variables.find(name);
       if (it == variables.end()) fail_name(name, variables);
@@ -138,18 +177,25 @@ Json evaluated(const Value& value, const Variables& variables) {
     Json result = Json::array();
     for (std::size_t i = 0; i < json.size(); ++i) {
       // Plain numbers, of which meshes have many, need no place.
-      result.push_back(json[i].is_number() ? json[i] : evaluated(value.at(i), variables));
+      result.push_back(json[i].is_number() ? json[i] : evaluated(value.at(i), variables, texts));
     }
     return result;
   }
   if (json.is_object()) {
     Json result = Json::object();
-    for (const auto& [key, unused] : json.items()) {
-      result[key] = evaluated(value.at(key), variables);
+    for (const auto& [key, item] : json.items()) {
+      result[key] = evaluated({&item, fmt::format("{}/{}", value.path, key), value.origins},
+                              variables, is_text_key(key));
     }
     return result;
   }
   return json;
+}
+
+}  // namespace
+
+Json evaluated(const Value& value, const Variables& variables) {
+  return evaluated(value, variables, false);
 }
 
 Document expand(const Document& document, const Variables& parameters) {
@@ -162,14 +208,13 @@ Document expand(const Document& document, const Variables& parameters) {
   for (const auto& [key, json] : document.root.items()) {
     const Value v = document.value().at(key);
     if (key == "$schema") continue;  // a path that holds only where the file stands
-    if (key == "title" || key == "description") {
-      out.root[key] = json;
-    } else if (key == "parameters") {
-      for (const auto& [name, unused] : json.items()) {
-        out.root[key][name] = number_json(parameters.find(name)->second);
-      }
+    if (key == "parameters") {
+      Json numbers = Json::object();
+      for (const auto& [name, unused] : json.items())
+        numbers.push_back({name, number_json(parameters.find(name)->second)});
+      out.root[key] = std::move(numbers);
     } else if (key != "bodies") {
-      out.root[key] = evaluated(v, parameters);
+      out.root[key] = evaluated(v, parameters, is_text_key(key));
     } else {
       out.root[key] = Json::array();  // holds its place in the order
     }

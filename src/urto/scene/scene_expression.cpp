@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -183,6 +182,25 @@ class Evaluator {
 
 double evaluate_expression(std::string_view text, const Lookup& lookup) {
   return Evaluator(text, lookup).evaluate();
+}
+
+std::vector<std::string_view> identifiers_in(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t start = at;
+    if (is_digit(text[at]) || text[at] == '.') {  // 1e5 has no name in it
+      double unused = 0;
+      const auto [end, error] =
+          std::from_chars(text.data() + at, text.data() + text.size(), unused);
+      at = std::max(at + 1, static_cast<std::size_t>(end - text.data()));
+    } else if (is_letter(text[at])) {
+      while (at < text.size() && (is_letter(text[at]) || is_digit(text[at]))) ++at;
+      names.push_back(text.substr(start, at - start));
+    } else {
+      ++at;
+    }
+  }
+  return names;
 }
 
 bool is_reserved_name(std::string_view name) {

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace urto::scene {
 
@@ -27,6 +28,9 @@ using Lookup = std::function<double(std::string_view name)>;
 
 /// `text` is what follows the "=", which messages count as character 1. Never returns not-a-number.
 double evaluate_expression(std::string_view text, const Lookup& lookup);
+
+/// The names in an expression, in order: of functions, constants and what a lookup is asked for.
+std::vector<std::string_view> identifiers_in(std::string_view text);
 
 /// A name of a constant or a function, which no parameter may have.
 bool is_reserved_name(std::string_view name);

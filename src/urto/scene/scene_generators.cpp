@@ -12,8 +12,6 @@
 namespace urto::scene {
 namespace {
 
-constexpr std::int64_t most_bodies = 1'000'000;
-
 Json to_json(const Vec3& x) {
   return {x.x(), x.y(), x.z()};
 }
@@ -46,7 +44,17 @@ using Count = std::array<std::int64_t, 3>;
 constexpr std::array<std::string_view, 3> letters{"i", "j", "k"};
 constexpr std::array<std::string_view, 3> placeholders{"{i}", "{j}", "{k}"};
 
-Count read_count(const Object& o) {
+/// Fails where a generator asks for more bodies than a scene still has room for.
+void check_room(const Value& count, double wanted, std::int64_t room) {
+  if (wanted <= static_cast<double>(room)) return;
+  const std::string before = room == most_bodies
+                                 ? ""
+                                 : fmt::format(", of which {} are there already", most_bodies - room);
+  fail(count, fmt::format("{:.6g} bodies", wanted),
+       fmt::format("at most {} in all{}", most_bodies, before));
+}
+
+Count read_count(const Object& o, std::int64_t room) {
   const auto items = to_items(o.at("count"), "three numbers [nx, ny, nz]", 3);
   Count count{};
   double product = 1;
@@ -54,9 +62,7 @@ Count read_count(const Object& o) {
     count[a] = to_integer(items[a], 1, most_bodies);
     product *= static_cast<double>(count[a]);
   }
-  if (product > static_cast<double>(most_bodies)) {
-    fail(o.at("count"), fmt::format("at most {} bodies", most_bodies));
-  }
+  check_room(o.at("count"), product, room);
   return count;
 }
 
@@ -101,7 +107,7 @@ void link_neighbours(const Object& links, const Count& count, Generated& made) {
   });
 }
 
-Generated generate_grid(const Value& v, const Variables& parameters) {
+Generated generate_grid(const Value& v, const Variables& parameters, std::int64_t room) {
   // The body to repeat waits: its expressions may use i, j and k.
   Json settings = *v.json;
   if (settings.contains("body")) settings["body"] = Json::object();
@@ -113,7 +119,7 @@ Generated generate_grid(const Value& v, const Variables& parameters) {
   if (body.json->contains("name")) {
     refuse(body.at("name"), "the grid's own 'name' names its bodies");
   }
-  const Count count = read_count(o);
+  const Count count = read_count(o, room);
   const Vec3 spacing = to_vec3(o.at("spacing"), "m");
   const Vec3 origin = vec3_or(o, "origin", Vec3::Zero(), "m");
   std::vector<std::string_view> needed;
@@ -213,9 +219,10 @@ struct PackingSettings {
   std::uint64_t seed = 1;
 };
 
-PackingSettings read_packing(const Object& o) {
+PackingSettings read_packing(const Object& o, std::int64_t room) {
   PackingSettings s;
   s.count = to_integer(o.at("count"), 1, most_bodies);
+  check_room(o.at("count"), static_cast<double>(s.count), room);
   const auto corners = to_items(o.at("box"), "two corners [[x0, y0, z0], [x1, y1, z1]]", 2);
   s.low = to_vec3(corners[0], "m");
   s.high = to_vec3(corners[1], "m");
@@ -278,10 +285,10 @@ std::vector<Ball> place_balls(const Value& v, const PackingSettings& s) {
   return balls;
 }
 
-Generated generate_packing(const Value& v) {
+Generated generate_packing(const Value& v, std::int64_t room) {
   constexpr std::string_view needed[] = {"{i}"};
   const Object o = to_object(v, keys::packing);
-  const PackingSettings s = read_packing(o);
+  const PackingSettings s = read_packing(o, room);
   const double density = to_number(o.at("density"), positive("kg/m³"));
   const std::string pattern =
       name_pattern(o, "ball-{i}", std::span(needed).first(s.count > 1 ? 1 : 0));
@@ -320,10 +327,11 @@ Json link_shape(const Object& o, double length) {
   return shape;
 }
 
-Generated generate_chain(const Value& v) {
+Generated generate_chain(const Value& v, std::int64_t room) {
   constexpr std::string_view needed[] = {"{i}"};
   const Object o = to_object(v, keys::chain);
   const std::int64_t count = to_integer(o.at("count"), 1, most_bodies);
+  check_room(o.at("count"), static_cast<double>(count), room);
   const Vec3 from = to_vec3(o.at("from"), "m");
   const Vec3 direction = to_direction(o.at("direction"));
   const double length = to_number(o.at("link_length"), positive("m"));
@@ -364,17 +372,17 @@ Generated generate_chain(const Value& v) {
 
 }  // namespace
 
-Generated generate(const Value& generator, const Variables& parameters) {
+Generated generate(const Value& generator, const Variables& parameters, std::int64_t room) {
   switch (to_word(generator.at("generate"), words::generator)) {
     case 0:
-      return generate_grid(generator, parameters);
+      return generate_grid(generator, parameters, room);
     case 1: {
       const Json plain = evaluated(generator, parameters);
-      return generate_packing({&plain, generator.path, generator.origins});
+      return generate_packing({&plain, generator.path, generator.origins}, room);
     }
     default: {
       const Json plain = evaluated(generator, parameters);
-      return generate_chain({&plain, generator.path, generator.origins});
+      return generate_chain({&plain, generator.path, generator.origins}, room);
     }
   }
 }

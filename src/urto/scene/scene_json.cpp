@@ -102,9 +102,8 @@ std::size_t last_significant(std::string_view text) {
 }
 
 [[noreturn]] void fail_syntax(std::string_view text, std::string_view name, std::size_t byte,
-                              const std::string& what) {
+                              std::string message) {
   std::string_view read = text.substr(0, byte == 0 ? 0 : byte - 1);
-  std::string message = syntax_message(what);
   const std::size_t last = last_significant(read);
   const bool closes =
       read.size() < text.size() && (text[read.size()] == '}' || text[read.size()] == ']');
@@ -127,7 +126,7 @@ std::size_t last_significant(std::string_view text) {
 
 }  // namespace
 
-Json parse_json(std::string_view text, std::string_view name) {
+Json parse_json(std::string_view text, std::string_view name, Quoting quoting) {
   Follower follower{name};
   const auto follow = [&](int, Json::parse_event_t event, const Json& parsed) {
     follower(event, parsed);
@@ -136,10 +135,12 @@ Json parse_json(std::string_view text, std::string_view name) {
   try {
     return Json::parse(text.begin(), text.end(), follow, true, true);
   } catch (const Json::parse_error& error) {
-    fail_syntax(text, name, error.byte, error.what());
+    fail_syntax(text, name, error.byte,
+                quoting == Quoting::nothing ? "no JSON" : syntax_message(error.what()));
   } catch (const Json::exception& error) {
-    throw InputError(
-        fmt::format("{}: {}: {}", name, follower.path(), syntax_message(error.what())));
+    throw InputError(fmt::format(
+        "{}: {}: {}", name, follower.path(),
+        quoting == Quoting::nothing ? "no JSON" : syntax_message(error.what())));
   }
 }
 

@@ -19,6 +19,11 @@ constexpr Word scene_keys[] = {
     "joints",  "couplings", "gears",     "motors",      "rack_and_pinion", "limits",
     "forces",  "frictions", "watch",     "simulation",  "mixing",          "exclude",
     "meshes"};
+constexpr Word text_keys[] = {
+    "$schema",       "anchor", "bodies",  "body",  "collides_with", "coordinate", "description",
+    "exclude",       "file",   "ignores", "include", "joint",       "joints",     "layers",
+    "marker",        "markers", "material", "materials", "mesh",    "name",       "pinion",
+    "rack",          "solver", "stepper", "title", "watch"};
 constexpr Word material_keys[] = {"friction",         "restitution",       "restitution_threshold",
                                   "rolling_friction", "spinning_friction", "stiffness",
                                   "damping",          "cohesion",          "cohesion_range"};
@@ -228,6 +233,10 @@ std::span<const WordTable* const> all_word_tables() {
   static constexpr const WordTable* all[] = {&body_kind, &shape_kind,  &joint_kind, &force_kind,
                                              &generator, &chain_joint, &motor_mode, &mixing_rule};
   return all;
+}
+
+bool is_text_key(std::string_view key) {
+  return contains(text_keys, key);
 }
 
 bool contains(std::span<const std::string_view> list, std::string_view word) {

@@ -44,6 +44,10 @@ std::span<const WordTable* const> all_word_tables();
 
 bool contains(std::span<const std::string_view> list, std::string_view word);
 
+/// Whether what stands under a key is a name or another text, or a list of them, but never a
+/// number: "=x" is then no expression.
+bool is_text_key(std::string_view key);
+
 /// ", did you mean 'friction'?", or "" when nothing in the list is near.
 std::string suggestion(std::string_view word, std::span<const std::string_view> list);
 

@@ -167,15 +167,26 @@ bool bool_or(const Object& o, std::string_view key, bool fallback) {
   return v ? to_bool(*v) : fallback;
 }
 
-std::string to_text(const Value& v) {
+std::string to_text(const Value& v, std::size_t longest) {
   if (!v.json->is_string()) fail(v, "a string");
-  return v.json->get<std::string>();
+  std::string text = v.json->get<std::string>();
+  if (text.size() > longest)
+    fail(v, fmt::format("a text of {} bytes", text.size()), fmt::format("at most {}", longest));
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) < 0x20U && c != '\n' && c != '\t') || c == 0x7F)
+      fail(v, fmt::format("a text with the character of number {}", static_cast<int>(c)),
+           "one without control characters");
+  }
+  return text;
 }
 
 std::string to_name(const Value& v) {
+  constexpr std::size_t longest = 255;
   constexpr std::string_view expected = "a name: some characters, without '/'";
   if (!v.json->is_string()) fail(v, expected);
   std::string name = v.json->get<std::string>();
+  if (name.size() > longest)
+    fail(v, fmt::format("a name of {} bytes", name.size()), fmt::format("at most {}", longest));
   bool good = !name.empty() && name.find('/') == std::string::npos;
   for (const char c : name) good = good && static_cast<unsigned char>(c) >= 0x20U && c != 0x7F;
   if (!good) fail(v, expected);

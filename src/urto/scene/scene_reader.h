@@ -65,9 +65,14 @@ struct Object {
 };
 Object to_object(const Value& v, const KeyTable& table);
 
+/// Whether a message about bad syntax shows what stands there. Not that of a file which a scene
+/// names: somebody else may have written the scene, and the file may be no part of one.
+enum class Quoting : std::uint8_t { what_was_read, nothing };
+
 /// Text into JSON (with // and /* */ comments). Throws InputError with line and column for bad
 /// syntax, and for keys that stand twice in an object and nesting that no scene needs.
-Json parse_json(std::string_view text, std::string_view name);
+Json parse_json(std::string_view text, std::string_view name,
+                Quoting quoting = Quoting::what_was_read);
 
 // ---- Numbers
 
@@ -104,8 +109,10 @@ std::int64_t to_integer(const Value& v, std::int64_t low, std::int64_t high);
 
 bool to_bool(const Value& v);
 bool bool_or(const Object& o, std::string_view key, bool fallback);
-std::string to_text(const Value& v);
-/// A name: not empty, no '/' and no control characters, so that results can be filed under it.
+/// At most `longest` bytes, without control characters except ends of lines and tabs.
+std::string to_text(const Value& v, std::size_t longest = 4096);
+/// A name: not empty, at most 255 bytes, no '/' and no control characters, so that results can be
+/// filed under it.
 std::string to_name(const Value& v);
 /// The place of the word in the table.
 int to_word(const Value& v, const WordTable& table);

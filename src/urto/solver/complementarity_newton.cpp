@@ -16,6 +16,7 @@
 #include <Eigen/SparseLU>
 #include <fmt/format.h>
 
+#include "urto/linalg/checked.h"
 #include "urto/solver/complementarity_methods.h"
 
 namespace urto::complementarity {
@@ -94,8 +95,7 @@ class Newton {
     SparseMatrix identity(normal.rows(), normal.cols());
     identity.setIdentity();
     normal += weight * identity;
-    const Eigen::SimplicialLDLT<SparseMatrix> factor(normal);
-    d = factor.info() == Eigen::Success ? Vector(-factor.solve(gradient)) : Vector(-gradient);
+    d = -Checked<Eigen::SimplicialLDLT<SparseMatrix>>(normal).solve(gradient);
     slope = gradient.dot(d);
     if (!d.allFinite() || slope >= 0) {
       d = -gradient;
@@ -110,9 +110,7 @@ class Newton {
       const Eigen::PartialPivLU<Matrix> factor{Matrix(A)};
       d = factor.solve(-phi_);
     } else {
-      const Eigen::SparseLU<SparseMatrix> factor(A);
-      if (factor.info() != Eigen::Success) return false;
-      d = factor.solve(-phi_);
+      d = Checked<Eigen::SparseLU<SparseMatrix>>(A).solve(-phi_);
     }
     return d.allFinite() && (A * d + phi_).norm() <= 1e-6 * phi_.norm();
   }

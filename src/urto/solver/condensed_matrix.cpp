@@ -125,9 +125,7 @@ bool CondensedMatrix::factorize(const std::vector<double>& D) {
     }
   }
   if (dense_) return dense_->factorize(matrix_);
-  if (!lu_) return (*factor_)->factorize(matrix_);
-  (*lu_)->factorize(matrix_);
-  return (*lu_)->info() == Eigen::Success;
+  return lu_ ? (*lu_)->factorize(matrix_) : (*factor_)->factorize(matrix_);
 }
 
 }  // namespace urto

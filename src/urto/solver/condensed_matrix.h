@@ -33,7 +33,7 @@ class CondensedMatrix {
   int block_offset(int i) const { return offset_[i]; }
   int block_values() const { return offset_.back(); }
   /// False if the matrix is not positive definite.
-  bool factorize(const std::vector<double>& D);
+  [[nodiscard]] bool factorize(const std::vector<double>& D);
   void solve(const Vector& rhs, Vector& x) const;
   /// False if the store knew the pattern.
   bool is_analysed_anew() const {

@@ -6,7 +6,10 @@
 #include <Eigen/SparseLU>
 #include <fmt/format.h>
 
+#include "urto/error.h"
+#include "urto/linalg/checked.h"
 #include "urto/linalg/small_inverse.h"
+#include "urto/memory_limit.h"
 
 namespace urto {
 namespace {
@@ -165,8 +168,8 @@ bool Delassus::invert_mass(const BlockMatrix& H) {
 bool Delassus::condense() {
   condensed_ = true;
   inverse_mass_.start.resize(1);
-  Eigen::SparseLU<SparseMatrix> factor(sparse_mass(*problem_));
-  if (factor.info() != Eigen::Success) return fail("H is singular");
+  const Checked<Eigen::SparseLU<SparseMatrix>> factor(sparse_mass(*problem_));
+  if (!factor.ok()) return fail("H is singular");
   const SparseMatrix J = to_sparse(problem_->J);
   Matrix rhs(problem_->dofs(), rows() + 1);
   rhs << Matrix(J.transpose()), problem_->a;
@@ -271,6 +274,12 @@ const BlockRows& Delassus::matrix() {
   W_.values.clear();
   W_.columns = rows();
   if (has_mass() && inverse_mass_.blocks() == 0) {
+    // Every contact moves every other through H⁻¹.
+    const double numbers = static_cast<double>(rows()) * rows();
+    const std::string found = fmt::format("{} rows that act on each other", rows());
+    if (numbers > std::numeric_limits<int>::max())
+      throw InputError("the Delassus matrix", found, "fewer than 46341");
+    require_memory(8 * numbers, "the Delassus matrix", found);
     assemble_from_solves();
   } else {
     assemble_from_bodies();

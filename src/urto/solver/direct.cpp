@@ -20,9 +20,9 @@ class DirectLdlt final : public Method {
     system_.set(run.W);
     const SparseMatrix& A = system_.lower_triangle(relative_shift);
     factor_.emplace(run.W.symbolic_store(), A);
-    (*factor_)->factorize(A);
+    const bool factored = (*factor_)->factorize(A);
     ++run.factorizations;
-    if ((*factor_)->info() != Eigen::Success) {
+    if (!factored) {
       run.monitor.set_status(Status::failed);
       run.message = "LDLᵀ of the saddle-point matrix broke down";
     } else if (!refine(run)) {

@@ -294,7 +294,8 @@ void InteriorPointSystem::build_kernel() {
     using Symmetry = PivotingFactor::Symmetry;
     form.pivoting =
         std::make_unique<PivotingFactor>(symmetric_ ? Symmetry::symmetric : Symmetry::general);
-    form.pivoting->analyze(form.matrix);
+    // An analysis that failed is a factorisation that fails.
+    static_cast<void>(form.pivoting->analyze(form.matrix));
   } else if (path_ != LinearPath::dense) {
     if (!symmetric_) {
       lend(lu_);
@@ -354,16 +355,10 @@ bool InteriorPointSystem::factorize_sparse() {
   SparseForm& form = sparse_[symmetric_ ? 0 : 1];
   if (path_ == LinearPath::pivoting) return factorize_pivoting(form);
   if (path_ == LinearPath::dense) return dense_[symmetric_ ? 0 : 1].factorize(form.matrix);
-  if (!symmetric_) {
-    (*lu_)->factorize(form.matrix);
-    return (*lu_)->info() == Eigen::Success;
-  }
+  if (!symmetric_) return (*lu_)->factorize(form.matrix);
   if (n_ == 0) return (*cholesky_)->factorize(form.matrix);
-  (*ldlt_)->factorize(form.matrix);
-  if ((*ldlt_)->info() != Eigen::Success) return false;
   // Quasi-definite: as many negative pivots as rows of J, or rounding has spoilt it.
-  const Vector& pivots = (*ldlt_)->vectorD();
-  return (pivots.array() < 0).count() == m_ && pivots.allFinite();
+  return (*ldlt_)->factorize(form.matrix) && ((*ldlt_)->vectorD().array() < 0).count() == m_;
 }
 
 // full_ → solved_

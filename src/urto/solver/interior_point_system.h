@@ -61,13 +61,13 @@ class InteriorPointSystem {
   void release();
 
   /// False if no path led to a factor.
-  bool factorize(const CurvatureBlocks& blocks, bool symmetric);
+  [[nodiscard]] bool factorize(const CurvatureBlocks& blocks, bool symmetric);
   /// The residual of the unregularised system after refinement, relative, weighted so that masses
   /// and rows of every size count alike.
   double solve(const Vector& r1, const Vector& r2, Vector& dx, Vector& dlambda);
   /// To be called when the residual is above its limit: another path or a larger δ, factorised.
   /// False when there is none left.
-  bool strengthen();
+  [[nodiscard]] bool strengthen();
 
   LinearPath path() const { return path_; }
   int refinements() const { return refinements_; }  ///< since `factorize`

@@ -9,6 +9,8 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 
+#include "urto/linalg/checked.h"
+
 namespace urto {
 namespace {
 
@@ -30,7 +32,7 @@ bool solve_without_slip(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
     std::fill_n(r, d, 0.0);
     return true;
   }
-  const Small stick = -SmallMatrix(M).llt().solve(Eigen::Map<const Vector>(q, d));
+  const Small stick = -Checked<Eigen::LLT<SmallMatrix>>(M).solve(Small(Eigen::Map<const Vector>(q, d)));
   if (stick[0] >= 0 && stick.tail(d - 1).norm() <= set.mu * stick[0]) {
     Eigen::Map<Vector>(r, d) = stick;
     return true;
@@ -97,10 +99,10 @@ struct TrigQuartic {
       companion(i, degree - 1) = -p[i] / p[degree];
       if (i > 0) companion(i, i - 1) = 1;
     }
-    const Eigen::EigenSolver<decltype(companion)> eigen(companion, false);
-    if (eigen.info() != Eigen::Success) return count;
+    const Checked<Eigen::EigenSolver<decltype(companion)>> eigen(companion, false);
+    if (!eigen.ok()) return count;
     for (int i = 0; i < degree && count < 4; ++i) {
-      const std::complex<double> root = eigen.eigenvalues()[i];
+      const std::complex<double> root = eigen->eigenvalues()[i];
       // A double root splits into a conjugate pair by rounding: √ε apart.
       if (std::abs(root.imag()) <= 1e-6 * (1 + std::abs(root.real()))) keep(root.real());
     }
@@ -111,9 +113,10 @@ struct TrigQuartic {
 bool solve_slip_3d(double mu, const Eigen::Ref<const Matrix>& M, const double* q, double* r) {
   const double e = mu * std::hypot(M(0, 1), M(0, 2)) / M(0, 0);
   const double p = -mu * q[0] / M(0, 0);
-  const Eigen::SelfAdjointEigenSolver<Mat2> eigen(Mat2(M.block<2, 2>(1, 1)));
-  const Mat2 V = eigen.eigenvectors().transpose();
-  const Vec2& d = eigen.eigenvalues();
+  const Checked<Eigen::SelfAdjointEigenSolver<Mat2>> eigen(Mat2(M.block<2, 2>(1, 1)));
+  if (!eigen.ok()) return false;
+  const Mat2 V = eigen->eigenvectors().transpose();
+  const Vec2& d = eigen->eigenvalues();
   const Vec2 m1 = V * Vec2(M(1, 0), M(2, 0));
   const Vec2 qb = V * Vec2(q[1], q[2]);
   const Vec2 a = -m1 / mu;

@@ -207,8 +207,7 @@ bool NewtonSystem::factorize_reduced(const Response& response, const Vector& A) 
     return (*cholesky_)->factorize(reduced);
   }
   if (!same_pattern) lu_.emplace(W_->symbolic_store(), reduced);
-  (*lu_)->factorize(reduced);
-  return (*lu_)->info() == Eigen::Success;
+  return (*lu_)->factorize(reduced);
 }
 
 bool NewtonSystem::solve(const Response& response, const Vector& A, const Vector& F, Vector& dy,

@@ -45,9 +45,10 @@ class NewtonSystem {
 
   double compliance(int block) const { return is_condensed_ ? compliance_[block] : 0.0; }
   void apply(const Vector& y, Vector& v);  ///< v = W₀ y
-  bool factorize(const Response& response, const Vector& A);
+  [[nodiscard]] bool factorize(const Response& response, const Vector& A);
   /// dy = −(I + D W₀/A)⁻¹ F and dv = W₀ dy.
-  bool solve(const Response& response, const Vector& A, const Vector& F, Vector& dy, Vector& dv);
+  [[nodiscard]] bool solve(const Response& response, const Vector& A, const Vector& F, Vector& dy,
+                           Vector& dv);
 
  private:
   using SmallMatrix =
@@ -55,7 +56,7 @@ class NewtonSystem {
   using SmallVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_block, 1>;
 
   void assemble_reduced(const Response& response, const Vector& A);
-  bool factorize_reduced(const Response& response, const Vector& A);
+  [[nodiscard]] bool factorize_reduced(const Response& response, const Vector& A);
   bool solve_condensed(Vector& dy, Vector& dv);
   bool solve_reduced(const Response& response, const Vector& A, Vector& dy, Vector& dv);
 

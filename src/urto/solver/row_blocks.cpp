@@ -5,6 +5,8 @@
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 
+#include "urto/linalg/checked.h"
+
 namespace urto {
 namespace {
 
@@ -13,9 +15,9 @@ using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max
 // Joints may be redundant in themselves, or lock a direction in which no body can move: the
 // pseudo-inverse leaves alone what no body can follow.
 SmallMatrix pseudo_inverse(const SmallMatrix& D) {
-  const Eigen::LLT<SmallMatrix> llt(D);
-  if (llt.info() == Eigen::Success && llt.rcond() > 1e-10) {
-    return llt.solve(SmallMatrix::Identity(D.rows(), D.cols()));
+  const Checked<Eigen::LLT<SmallMatrix>> llt(D);
+  if (llt.ok() && llt->rcond() > 1e-10) {
+    return llt->solve(SmallMatrix::Identity(D.rows(), D.cols()));
   }
   return Eigen::CompleteOrthogonalDecomposition<SmallMatrix>(D).pseudoInverse();
 }

@@ -20,7 +20,7 @@ class ShiftedDelassus {
   void set(Delassus& W);
   /// Gives factors back to W's store: after that only `set` may be called.
   void release();
-  bool factorize(const Vector& shift_of_block);
+  [[nodiscard]] bool factorize(const Vector& shift_of_block);
   void solve(const Vector& g, Vector& y);
 
  private:

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "urto/error.h"
+#include "urto/linalg/checked.h"
 #include "urto/stepper/projection.h"
 
 namespace urto {
@@ -24,6 +25,11 @@ struct Dependence {
   int row = 0;
   std::vector<int> on;  ///< rows with a noticeable share
 };
+
+[[noreturn]] void fail_mass() {
+  throw InputError("the mass matrix", "one that is not positive definite",
+                   "masses and inertia that are");
+}
 
 /// Joined nodes and their row blocks: rank is a matter of each component by itself.
 struct Component {
@@ -98,9 +104,10 @@ Matrix scaled_rows(const Interactions& rows, const BlockMatrix& M, const Compone
   }
   if (M.is_block_diagonal()) {
     for (const int node : c.nodes) {
-      const Eigen::LLT<Matrix> llt(M.block(node));
+      const Checked<Eigen::LLT<Matrix>> llt(M.block(node));
+      if (!llt.ok()) fail_mass();
       auto block = out.middleRows(local[node], M.size(node));
-      llt.matrixL().solveInPlace(block);
+      llt->matrixL().solveInPlace(block);
     }
     return out;
   }
@@ -114,8 +121,9 @@ Matrix scaled_rows(const Interactions& rows, const BlockMatrix& M, const Compone
     mass.block(local[a], local[b], M.size(a), M.size(b)) = M.coupling(k);
     mass.block(local[b], local[a], M.size(b), M.size(a)) = M.coupling(k).transpose();
   }
-  const Eigen::LLT<Matrix> llt(mass);
-  llt.matrixL().solveInPlace(out);
+  const Checked<Eigen::LLT<Matrix>> llt(mass);
+  if (!llt.ok()) fail_mass();
+  llt->matrixL().solveInPlace(out);
   return out;
 }
 

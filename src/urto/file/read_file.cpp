@@ -1,0 +1,48 @@
+#include "urto/file/read_file.h"
+
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "urto/error.h"
+#include "urto/memory_limit.h"
+
+namespace urto {
+
+namespace fs = std::filesystem;
+
+std::string read_text_file(const fs::path& file, double memory_per_byte) {
+  const std::string name = file.string();
+  if (name.find('\0') != std::string::npos)
+    throw InputError("a file name", "a character of number zero", "a name without it");
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found)
+    throw InputError(fmt::format("{}: there is no such file", name));
+  if (error) throw InputError(name, error.message(), "a readable file");
+  if (!fs::is_regular_file(status)) {
+    throw InputError(name, fs::is_directory(status) ? "a directory" : "a device or a pipe",
+                     "a file");
+  }
+  const std::uintmax_t size = fs::file_size(file, error);
+  if (error) throw InputError(name, error.message(), "a readable file");
+  if (size == 0) throw InputError(name, "an empty file", "a file with something in it");
+  const std::string found = fmt::format("a file of {:.3g} MB", static_cast<double>(size) / 1e6);
+  if (size > longest_text_file) throw InputError(name, found, "at most 1 GiB");
+  require_memory(memory_per_byte * static_cast<double>(size), name, found);
+  std::ifstream in(file, std::ios::binary);
+  if (!in) {
+    throw InputError(name, std::error_code(errno, std::generic_category()).message(),
+                     "a readable file");
+  }
+  std::string text(size, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (in.gcount() != static_cast<std::streamsize>(size))
+    throw InputError(name, fmt::format("{} bytes that could be read", in.gcount()),
+                     fmt::format("{}", size));
+  return text;
+}
+
+}  // namespace urto
