@@ -199,7 +199,7 @@ TEST_F(SceneGeometry, Mistakes) {
   EXPECT_EQ(mesh(R"("vertices": )" + points_json(brick).dump() + R"(, "triangles": )" +
                  triangles_text(flipped(brick))),
             ": found a surface that is inside out (its volume is -6 m³), expected triangles that "
-            "are counter-clockwise seen from outside");
+            "are counter-clockwise seen from outside (in a scene, \"flip\": true turns them all)");
   EXPECT_EQ(field(R"("heights": [[0, 1], [2, 3]])"),
             ": a height field has one of: 'spacing', 'size'");
   EXPECT_EQ(field(R"("spacing": 1)"), ": a height field has one of: 'heights', 'file'");
@@ -238,21 +238,37 @@ TEST_F(SceneGeometry, MistakesInFilesAreNamedThere) {
   EXPECT_EQ(in(R"({"kind": "mesh", "file": "none.obj"})"),
             "s.json: /bodies/0/shapes/0/file: none.obj: there is no such file");
   EXPECT_EQ(in(R"({"kind": "mesh", "file": "m.ply"})"),
-            "m.ply: found '.ply', expected a file that ends in .obj or .stl");
+            "s.json: /bodies/0/shapes/0/file: m.ply: found '.ply', expected a file that ends in "
+            ".obj or .stl");
   EXPECT_EQ(in(R"({"kind": "mesh", "file": 3})"),
             "s.json: /bodies/0/shapes/0/file: found 3, expected a string");
   EXPECT_EQ(in(R"({"kind": "mesh", "file": "bad.obj"})"),
-            "bad.obj:2: found the end of the line, expected three finite coordinates of a vertex");
+            "s.json: /bodies/0/shapes/0/file: bad.obj:2: found the end of the line, expected three "
+            "finite coordinates of a vertex");
   EXPECT_EQ(in(R"({"kind": "height-field", "file": "bad.csv", "spacing": 1})"),
-            "bad.csv:2: found 1 numbers, expected 2, as in the rows above");
+            "s.json: /bodies/0/shapes/0/file: bad.csv:2: found 1 numbers, expected 2, as in the "
+            "rows above");
   EXPECT_EQ(in(R"({"kind": "hull", "file": "flat.obj"})"),
-            "flat.obj: found points in a plane (thickness 0 m), expected points that span a solid");
+            "s.json: /bodies/0/shapes/0: flat.obj: found points in a plane (thickness 0 m), "
+            "expected points that span a solid");
+  write("inside.obj", obj_text(flipped(brick)));
+  EXPECT_EQ(
+      in(R"({"kind": "mesh", "file": "inside.obj"})"),
+      "s.json: /bodies/0/shapes/0: inside.obj: found a surface that is inside out (its volume "
+      "is -6 m³), expected triangles that are counter-clockwise seen from outside (in a "
+      "scene, \"flip\": true turns them all)");
+  EXPECT_EQ(
+      parsed(fixed(R"({"kind": "mesh", "flip": true, "vertices": )" + points_json(brick).dump() +
+                   R"(, "triangles": )" + triangles_text(flipped(brick)) + "}"))
+          .model.meshes.size(),
+      1U);
   EXPECT_EQ(in(R"({"kind": "hull", "file": "flat.obj", "mesh": "x"})"),
             "s.json: /bodies/0/shapes/0/file: 'file' does not go with 'mesh', which says the same");
   EXPECT_EQ(in(R"({"kind": "box", "size": [1, 1, 1], "file": "flat.obj"})"),
             "s.json: /bodies/0/shapes/0/file: unknown key 'file' in a box, did you mean 'size'?");
   EXPECT_EQ(message(write("s.json", scene_text(R"("meshes": {"m": {"file": "bad.obj"}})"))),
-            "bad.obj:2: found the end of the line, expected three finite coordinates of a vertex");
+            "s.json: /meshes/m/file: bad.obj:2: found the end of the line, expected three finite "
+            "coordinates of a vertex");
   EXPECT_EQ(message(write("s.json",
                           scene_text(R"("meshes": {"m": {"file": "flat.obj", "vertices": []}})"))),
             "s.json: /meshes/m: a mesh has either 'file' or 'vertices'");

@@ -94,6 +94,83 @@ TEST(ConsistentStart, ContradictoryMotorsAreRefusedByName) {
   }
 }
 
+std::string refusal(const Model& m) {
+  Simulation run(m, {});
+  try {
+    run.start();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+void add_speed_motor(Model& m, const char* name, double speed) {
+  Motor motor;
+  motor.name = name;
+  motor.on = {0, 0};
+  motor.mode = MotorMode::speed;
+  motor.value = PolynomialFunction{{speed}};
+  m.motors.push_back(motor);
+}
+
+// Every step would miss its tolerance, and none would say why.
+TEST(ConsistentStart, ContradictorySpeedMotorsAreRefusedByName) {
+  Model m = rod_chain(1);
+  add_speed_motor(m, "slow", 1);
+  add_speed_motor(m, "fast", 3);
+  finalize(m);
+  const std::string text = refusal(m);
+  EXPECT_NE(text.find("'slow'"), std::string::npos) << text;
+  EXPECT_NE(text.find("'fast'"), std::string::npos) << text;
+  EXPECT_NE(text.find("velocity off by 1"), std::string::npos) << "half way: " << text;
+}
+
+TEST(ConsistentStart, AMotorOfAJointThatCannotMoveIsRefusedByName) {
+  Model m = rod_chain(1);
+  join(m, "weld", JointKind::fixed, 0, 1, {1, 0, 0});
+  add_speed_motor(m, "drive", 1);
+  finalize(m);
+  const std::string text = refusal(m);
+  EXPECT_NE(text.find("motor 'drive' contradicts"), std::string::npos) << text;
+  EXPECT_NE(text.find("'weld'"), std::string::npos) << text;
+}
+
+TEST(ConsistentStart, SpeedMotorsThatAgreeAreARemark) {
+  Model m = rod_chain(1);
+  add_speed_motor(m, "one", 2);
+  add_speed_motor(m, "two", 2);
+  finalize(m);
+  Simulation run(m, {.duration = 0.01});
+  const StartReport& r = run.start();
+  ASSERT_EQ(r.warnings.size(), 1U);
+  EXPECT_EQ(r.warnings[0],
+            "motor 'two' drives what motor 'one' fixes already: they must agree as long as the run "
+            "lasts");
+  EXPECT_EQ(r.mobility(), 1) << "as without motors";
+  while (run.advance()) {
+  }
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
+// Assembling shares the error among the hinge and the rope; the hinge was in its place.
+TEST(ConsistentStart, ADistanceThatNoPositionHasBlamesItself) {
+  Model m = rod_chain(1);
+  Joint rope;
+  rope.name = "rope";
+  rope.kind = JointKind::distance;
+  rope.marker_a = add_marker(m, "peg", 0, {{2, 0, 0}, {1, 0, 0, 0}});
+  rope.marker_b = add_marker(m, "tip", 1, {{0.5, 0, 0}, {1, 0, 0, 0}});
+  rope.length = 5;  // the tip is at most 3 from the peg
+  for (const bool first : {false, true}) {
+    Model both = m;
+    both.joints.insert(first ? both.joints.begin() : both.joints.end(), rope);
+    finalize(both);
+    const std::string text = refusal(both);
+    EXPECT_EQ(text.find("joint 'rope' c"), 0U) << text;
+    EXPECT_NE(text.find("joint 'hinge-0'"), std::string::npos) << text;
+  }
+}
+
 TEST(ConsistentStart, BodyWithoutJointsKeepsSixFreedoms) {
   Model m = empty_model();
   add_rigid(m, "free", Vec3::Zero(), 1, Mat3::Identity());

@@ -121,7 +121,8 @@ void check_closed(const TriangleMesh& mesh, std::string_view name,
   if (volume < 0) {
     throw InputError(name,
                      fmt::format("a surface that is inside out (its volume is {:.6g} m³)", volume),
-                     "triangles that are counter-clockwise seen from outside");
+                     "triangles that are counter-clockwise seen from outside (in a scene, "
+                     "\"flip\": true turns them all)");
   }
 }
 

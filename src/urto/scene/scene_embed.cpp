@@ -40,12 +40,17 @@ struct Embedder {
     return fs::path(origin_of(document.origins, v.path).file).parent_path() / to_text(v);
   }
 
-  static std::string text_of(const Value& v, const fs::path& file) {
+  /// What `read` makes of the file; its errors name the file, and then the place that named it.
+  template <typename Read>
+  static auto contents(const Value& v, const fs::path& file, Read read) {
     try {
-      return read_file(file);
+      return read(read_file(file));
     } catch (const InputError& error) {
       refuse(v, error.what());
     }
+  }
+  static TriangleMesh mesh_in(const Value& v, const fs::path& file) {
+    return contents(v, file, [&](const std::string& bytes) { return parse_mesh(bytes, file); });
   }
 
   Json& meshes() {
@@ -61,7 +66,7 @@ struct Embedder {
     fs::path identity = fs::weakly_canonical(file, failed);
     if (failed) identity = file;
     if (const auto it = names.find(identity); it != names.end()) return it->second;
-    const TriangleMesh mesh = parse_mesh(text_of(v, file), file);
+    const TriangleMesh mesh = mesh_in(v, file);
     std::string stem = file.filename().string();
     for (char& c : stem) {
       if (static_cast<unsigned char>(c) < 0x20U || c == 0x7F) c = '_';
@@ -79,7 +84,7 @@ struct Embedder {
     if (!entry.json->is_object() || !entry.json->contains("file")) return;
     const Value v = entry.at("file");
     const fs::path file = file_of(v);
-    Json json = mesh_json(parse_mesh(text_of(v, file), file));
+    Json json = mesh_json(mesh_in(v, file));
     Json& target = document.root["meshes"][name];
     target.erase("file");
     for (const auto& [key, unused] : json.items()) {
@@ -104,7 +109,8 @@ struct Embedder {
     Json json;
     if (heights) {
       const fs::path file = file_of(v);
-      json = heights_json(parse_table(text_of(v, file), file.string()));
+      json = heights_json(contents(
+          v, file, [&](const std::string& text) { return parse_table(text, file.string()); }));
     } else {
       json = mesh_of(v);
     }

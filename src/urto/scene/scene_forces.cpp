@@ -28,9 +28,16 @@ Characteristic read_characteristic(const Object& o, std::string_view key, std::s
   return c;
 }
 
+/// A spring that says nothing does nothing, and nobody means that.
+void check_acts(const Object& o) {
+  if (o.has("stiffness") || o.has("damping") || o.has("preload")) return;
+  refuse(o.value, "a spring needs at least one of 'stiffness', 'damping' and 'preload'");
+}
+
 Force read_spring(Builder& b, const Object& o, const std::string& name) {
   MeasureSpring spring;
   const Attachment at = read_points(b, o, name);
+  check_acts(o);
   spring.marker_a = at.a;
   spring.marker_b = at.b;
   spring.measure = {MeasureKind::distance, 0, 0};
@@ -45,6 +52,7 @@ Force read_spring(Builder& b, const Object& o, const std::string& name) {
 Force read_torsion_spring(Builder& b, const Object& o) {
   MeasureSpring spring;
   const CoordinateRef on = read_coordinate(b, o, find_named(b.joints, o.at("joint")));
+  check_acts(o);
   const Joint& joint = b.model.joints[on.joint];
   spring.marker_a = joint.marker_a;
   spring.marker_b = joint.marker_b;

@@ -73,12 +73,15 @@ void check_one_of(const Object& o, std::span<const std::string_view> ways) {
   }
 }
 
-/// The name for messages of a mesh: its file, or its place in the scene.
+/// The name for messages of a mesh: the shape's place in the scene, and where its triangles are
+/// from, a file or the scene's "meshes".
 std::string name_of_mesh(const Builder& b, const Object& o) {
-  if (contains(o.table->keys, "mesh") && o.has("mesh")) {
-    return where(*o.value.origins, b.meshes.entries.find(to_text(o.at("mesh")))->second.path);
-  }
-  return where(*o.value.origins, o.value.path);
+  std::string name = where(*o.value.origins, o.value.path);
+  if (!contains(o.table->keys, "mesh") || !o.has("mesh")) return name;
+  const std::string& path = b.meshes.entries.find(to_text(o.at("mesh")))->second.path;
+  const Origin mesh = origin_of(*o.value.origins, path);
+  const bool same_file = mesh.file == origin_of(*o.value.origins, o.value.path).file;
+  return name + ": " + (same_file ? mesh.path : where(*o.value.origins, path));
 }
 
 TriangleMesh read_hull(const Builder& b, const Object& o) {

@@ -200,22 +200,102 @@ int worst_row(const Interactions& rows, const std::vector<double>& value) {
   return worst;
 }
 
+/// Errors of rows that cannot all be satisfied.
+struct Conflict {
+  std::vector<double> left;   ///< after assembling
+  std::vector<double> given;  ///< before
+  double tolerance = 0;
+  const char* what = "";  ///< is off: position, velocity
+};
+
+/// The largest |error| of each rigid block.
+std::vector<double> errors_of_blocks(const Interactions& rows, const std::vector<double>& error) {
+  std::vector<double> out(rows.blocks(), 0.0);
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (is_soft(rows.laws[i])) continue;
+    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
+      if (!(std::abs(error[r]) <= out[i])) out[i] = std::abs(error[r]);
+    }
+  }
+  return out;
+}
+
+// Assembling shares what is left among all rows that are in the way. The one to blame is that
+// which asked for the most: joints in the short form begin without an error.
 [[noreturn]] void refuse(const SystemAccess& system, const StartReport& report,
-                         const Interactions& rows, int row, double error, const char* what) {
-  const std::string name = system.describe(rows, block_of(rows, row));
+                         const Interactions& rows, const Conflict& conflict) {
+  const std::vector<double> left = errors_of_blocks(rows, conflict.left);
+  const std::vector<double> given = errors_of_blocks(rows, conflict.given);
+  int blamed = block_of(rows, worst_row(rows, conflict.left));
+  const double off = left[blamed];
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (left[i] > conflict.tolerance && given[i] > given[blamed]) blamed = i;
+  }
+  const std::string name = system.describe(rows, blamed);
   // Where a row depends on others and cannot hold, the others are the other side of the
   // contradiction.
   for (const RedundantRows& r : report.redundant) {
-    const bool involved = r.name == name || std::find(r.on.begin(), r.on.end(), name) != r.on.end();
-    if (!involved || r.on.empty()) continue;
+    std::vector<std::string> others = r.on;
+    if (r.name != name) {
+      const auto at = std::find(others.begin(), others.end(), name);
+      if (at == others.end()) continue;
+      *at = r.name;
+    }
+    if (others.empty()) continue;
     throw InputError(
         fmt::format("{} contradicts {}: {} off by {:.3g}; remove one of them or make them agree",
-                    r.name, fmt::join(r.on, ", "), what, error));
+                    name, fmt::join(others, ", "), conflict.what, off));
   }
-  throw InputError(
-      fmt::format("{} cannot be satisfied: {} off by {:.3g} after assembling; move the bodies "
-                  "nearer to where they belong",
-                  name, what, error));
+  std::vector<std::string> others;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (i != blamed && left[i] > conflict.tolerance) others.push_back(system.describe(rows, i));
+  }
+  throw InputError(fmt::format(
+      "{} cannot be satisfied{}: {} off by {:.3g} after assembling, by {:.3g} as given; change "
+      "what it asks for, or move the bodies nearer to where they belong",
+      name, others.empty() ? "" : fmt::format(" beside {}", fmt::join(others, ", ")), conflict.what,
+      off, given[blamed]));
+}
+
+/// The rates of the rows, J v + g_t.
+std::vector<double> rates(const Interactions& rows, const Vector& v) {
+  Vector rate;
+  multiply(rows.J, v, rate);
+  std::vector<double> out(rate.data(), rate.data() + rate.size());
+  for (int r = 0; r < rows.rows(); ++r) out[r] += rows.g_t[r];
+  return out;
+}
+
+// Speed motors hold no position, and a start need not have their speed yet. But the speeds must be
+// possible: with each other and with the joints.
+void check_speeds(SystemAccess& system, JointProjection& projection, const State& state,
+                  StartReport& report) {
+  Interactions rows;
+  system.interactions(state, {.equalities_only = true, .velocity_equalities = true}, rows);
+  if (std::none_of(rows.laws.begin(), rows.laws.end(),
+                   [](const Law& law) { return law.on_velocity; }))
+    return;
+  State driven = state;
+  projection.project_velocities(driven, true);
+  StartReport dependent_too;
+  find_rank(system, state, rows, dependent_too);
+  Conflict conflict{
+      .left = rates(rows, driven.v), .given = rates(rows, state.v), .what = "velocity"};
+  double size = 1 + driven.v.lpNorm<Eigen::Infinity>();
+  for (const double speed : rows.g_t) size = std::max(size, std::abs(speed));
+  conflict.tolerance = 1e-8 * size;
+  const int worst = worst_row(rows, conflict.left);
+  if (worst >= 0 && !(std::abs(conflict.left[worst]) <= conflict.tolerance))
+    refuse(system, dependent_too, rows, conflict);
+  for (const RedundantRows& r : dependent_too.redundant) {
+    const bool known = std::any_of(report.redundant.begin(), report.redundant.end(),
+                                   [&](const RedundantRows& k) { return k.name == r.name; });
+    if (known || r.on.empty()) continue;
+    report.warnings.push_back(
+        fmt::format("{} drives what {} fixes already: they must agree as "
+                    "long as the run lasts",
+                    r.name, fmt::join(r.on, ", ")));
+  }
 }
 
 }  // namespace
@@ -228,8 +308,9 @@ StartReport consistent_start(const System& mechanics, const SimulationOptions& o
   Interactions rows;
   system.interactions(state, {.equalities_only = true}, rows);
   report.rows = rows.rows();
-  const int given = worst_row(rows, rows.g);
-  report.position_error = given >= 0 ? std::abs(rows.g[given]) : 0;
+  const std::vector<double> given = rows.g;
+  const int farthest = worst_row(rows, given);
+  report.position_error = farthest >= 0 ? std::abs(given[farthest]) : 0;
 
   JointProjection projection(mechanics);
   const Vector q = state.q;
@@ -242,23 +323,24 @@ StartReport consistent_start(const System& mechanics, const SimulationOptions& o
   find_rank(system, state, rows, report);
   // Rounding of positions far from the origin is not a contradiction.
   const double reach = 1 + state.q.lpNorm<Eigen::Infinity>();
+  const double allowed = std::max(10 * tolerance, 1e-10) * reach;
   const int worst = worst_row(rows, rows.g);
-  if (options.assemble && worst >= 0 &&
-      !(std::abs(rows.g[worst]) <= std::max(10 * tolerance, 1e-10) * reach)) {
-    refuse(system, report, rows, worst, std::abs(rows.g[worst]), "position");
+  if (options.assemble && worst >= 0 && !(std::abs(rows.g[worst]) <= allowed)) {
+    refuse(system, report, rows,
+           {.left = rows.g, .given = given, .tolerance = allowed, .what = "position"});
   }
   if (options.assemble && report.rows > 0) {
+    const std::vector<double> before = rates(rows, state.v);
     projection.project_velocities(state);
-    Vector rate;
-    multiply(rows.J, state.v, rate);
-    std::vector<double> u(rate.data(), rate.data() + rate.size());
-    for (int r = 0; r < rows.rows(); ++r) u[r] += rows.g_t[r];
+    const std::vector<double> u = rates(rows, state.v);
     const int fastest = worst_row(rows, u);
-    const double size = 1 + state.v.lpNorm<Eigen::Infinity>();
-    if (fastest >= 0 && !(std::abs(u[fastest]) <= 1e-8 * size)) {
-      refuse(system, report, rows, fastest, std::abs(u[fastest]), "velocity");
+    const double slowest = 1e-8 * (1 + state.v.lpNorm<Eigen::Infinity>());
+    if (fastest >= 0 && !(std::abs(u[fastest]) <= slowest)) {
+      refuse(system, report, rows,
+             {.left = u, .given = before, .tolerance = slowest, .what = "velocity"});
     }
   }
+  check_speeds(system, projection, state, report);
   report.position_change = system.difference(state.q, q).lpNorm<Eigen::Infinity>();
   report.velocity_change = (state.v - v).lpNorm<Eigen::Infinity>();
   return report;
