@@ -103,5 +103,41 @@ TEST_F(Run, BeginsWithAMomentThatCanBeLookedAt) {
   EXPECT_TRUE(first.result.steps.empty());
 }
 
+// A box that hovers a hundredth of a millimetre above the floor touches nothing yet, and has four
+// contacts in its first step.
+TEST_F(Run, TheFirstMomentHasEveryContactOfTheFirstStep) {
+  const Scene scene = parse_scene(R"({"urto": 1, "bodies": [
+    {"name": "floor", "kind": "fixed", "shapes": [{"kind": "half-space"}]},
+    {"name": "box", "position": [0, 0, 0.10001], "density": 1000,
+     "shapes": [{"kind": "box", "size": [0.2, 0.2, 0.2]}]},
+    {"name": "ball", "position": [0, 0, 0.30102], "density": 1000,
+     "shapes": [{"kind": "sphere", "radius": 0.1}]}],
+    "simulation": {"duration": 0.01, "step": 0.001}})",
+                                  "test");
+  Simulation run(scene.model, scene.options);
+  run.start();
+  ASSERT_TRUE(run.advance());
+  EXPECT_EQ(run.contacts().size(), 5U);
+  EXPECT_EQ(first_moment(scene).result.frames[0].contacts.size(), run.contacts().size());
+}
+
+// About sixty frames a second; the result says how far they are apart.
+TEST_F(Run, FramesAreAsManyAsCanBeLookedAtIfNobodySaysHowMany) {
+  const auto frames = [&](const std::string& simulation) {
+    const Scene scene = parse_scene(
+        R"({"urto": 1, "gravity": 0, "bodies": [{"mass": 1, "inertia": [1, 1, 1]}],
+            "simulation": )" +
+            simulation + "}",
+        "test");
+    const RunOutcome outcome = run_scene(scene, {.directory = path("a")});
+    return std::pair(outcome.summary.counts.frames, outcome.summary.settings.output_step);
+  };
+  // 5 s: 1/60 s is 16.67 steps, 17 are taken.
+  EXPECT_EQ(frames(R"({"duration": 5, "step": 0.001})"), (std::pair{296L, 0.017}));
+  EXPECT_EQ(frames(R"({"duration": 0.1, "step": 0.0001})"), (std::pair{201L, 0.0005}));
+  EXPECT_EQ(frames(R"({"duration": 0.1, "step": 0.001})"), (std::pair{101L, 0.001}));
+  EXPECT_EQ(frames(R"({"duration": 5, "step": 0.001, "output_step": 0.001})").first, 5001);
+}
+
 }  // namespace
 }  // namespace urto

@@ -158,6 +158,28 @@ TEST(Simulation, FramesComeAtTheOutputStepAndAtTheEnd) {
   EXPECT_EQ(times.back(), 0.1005);
 }
 
+// 60 a second, at least 200 and at most 3000 in all, a whole number of steps apart; so few that
+// they fit into 160 MB.
+TEST(Simulation, TheTimeBetweenFramesIsChosen) {
+  const Model small = rod_chain(1);
+  const auto chosen = [&](const Model& m, double duration, double step) {
+    return with_choices({.duration = duration, .step = step}, m).output_step;
+  };
+  EXPECT_NEAR(chosen(small, 10, 1e-3), 0.017, 1e-12);
+  EXPECT_NEAR(chosen(small, 1, 1e-3), 0.005, 1e-12) << "200 frames";
+  EXPECT_NEAR(chosen(small, 0.01, 1e-3), 1e-3, 1e-12) << "every step";
+  EXPECT_NEAR(chosen(small, 1000, 1e-3), 0.333, 1e-12) << "3000 frames";
+  EXPECT_NEAR(chosen(small, 1, 3), 1, 1e-12);
+  EXPECT_EQ(with_choices({.duration = 3, .adaptive = true}, small).output_step, 3.0 / 200);
+  EXPECT_EQ(with_choices({.duration = 3, .output_step = 0.25}, small).output_step, 0.25);
+  Model large = empty_model();
+  for (int k = 0; k < 5000; ++k) add_rigid(large, "", {0, 0, 1.0 * k}, 1, Mat3::Identity());
+  finalize(large);
+  const double frames = 100 / chosen(large, 100, 1e-3);
+  EXPECT_LT(frames * 13 * 8 * 5000, 1.7e8);
+  EXPECT_GT(frames, 200);
+}
+
 TEST(Simulation, BadOptionsAreRefusedWithTheirName) {
   const Model m = rod_chain(1);
   SimulationOptions o;

@@ -20,6 +20,7 @@
 #include "urto/result/run.h"
 #include "urto/result/summary_json.h"
 #include "urto/scene/scene.h"
+#include "urto/stepper/simulation.h"
 
 namespace urto::app {
 namespace {
@@ -129,6 +130,11 @@ void print_start(const RunCommand& c, const Scene& scene, const StartReport& rep
              counted(m.slots, "moving body", "moving bodies"),
              counted(static_cast<long>(m.joints.size()), "joint", "joints"), report.dofs,
              counted(report.rows, "equality row", "equality rows"), report.mobility());
+  if (scene.options.output_step <= 0 && scene.options.duration > 0) {
+    const SimulationOptions chosen = with_choices(scene.options, m);
+    fmt::print("{:<16}one every {:.4g} s, chosen; simulation.output_step says otherwise\n",
+               "frames", chosen.output_step);
+  }
   std::fflush(stdout);
 }
 

@@ -12,6 +12,7 @@
 #include "urto/result/recorder.h"
 #include "urto/result/result_file.h"
 #include "urto/result/start_look.h"
+#include "urto/stepper/one_sided.h"
 
 namespace urto {
 namespace {
@@ -64,11 +65,27 @@ double next_checkpoint(double t, double interval) {
   return interval * (std::floor(t / interval * (1 + 1e-12)) + 1);
 }
 
-/// The rows of the first step.
+/// The rows of the first step, contacts within the envelope included.
 Interactions rows_at_start(const Simulation& run) {
   Interactions rows;
-  SystemAccess(run.system()).interactions(run.state(), {.h = run.options().step}, rows);
+  const DetectionQuery query{.h = run.options().step, .envelope = run.options().contact_envelope};
+  SystemAccess(run.system()).interactions(run.state(), query, rows);
   return rows;
+}
+
+/// A stepper without contacts would fail at its first step: that is known before anything is
+/// written.
+void refuse_what_no_step_takes(const Simulation& run) {
+  const StepperOptions& o = run.options().stepper;
+  if (run.options().duration <= 0 || o.penalty_contact || find_stepper(o.name).contacts) return;
+  SystemAccess system(run.system());
+  Interactions rows;
+  const std::string acting = one_sided_at_work(system, run.state(), rows);
+  if (acting.empty()) return;
+  throw InputError(
+      fmt::format("simulation: stepper '{}'", o.name), acting,
+      "no contact, limit or dry friction at work: take the stepper 'dvi', which treats "
+      "them, or contacts as springs with 'penalty_contact'");
 }
 
 /// What a result of a run that has started, and not stepped yet, says of it.
@@ -76,6 +93,7 @@ Description describe_start(const Scene& scene, const Simulation& run, const Inte
   const StartLook look =
       look_at_start(scene.model, run.options(), run.start_report(), run.state(), rows);
   Description out = describe(scene, look.warnings);
+  out.settings.output_step = run.options().output_step;  // it may have been left to be chosen
   out.scale.start_limit = look.limit;
   out.scale.start_penetration = look.penetration;
   return out;
@@ -129,6 +147,7 @@ void Recording::start() {
 
 void Recording::begin() {
   const StartReport& report = run_.start();
+  refuse_what_no_step_takes(run_);
   const Description description = describe_start(scene_, run_, rows_at_start(run_));
   warnings_ = description.warnings;
   if (request_.on_start) request_.on_start(report, warnings_);
@@ -283,6 +302,7 @@ FirstMoment first_moment(const Scene& scene) {
   Simulation run(scene.model, scene.options);
   FirstMoment out;
   out.start = run.start();
+  refuse_what_no_step_takes(run);
   const Interactions rows = rows_at_start(run);
   out.result.description = describe_start(scene, run, rows);
   out.result.status = record_status(run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -83,6 +84,38 @@ std::vector<std::string> broken_limits(const Model& model, const ModelScales& sc
   return out;
 }
 
+/// Far from the origin numbers are far apart, and what moves less in a step does not move.
+std::vector<std::string> far_away(const Model& model, const ModelScales& scales,
+                                  const State& state) {
+  std::vector<std::string> out;
+  for (const int body : model.slot_body) {
+    const Vec3 x = place(model, state, body).x;
+    const double apart = std::numeric_limits<double>::epsilon() * x.lpNorm<Eigen::Infinity>();
+    if (!(scales.size > 0) || !(apart > rounding * scales.size)) continue;
+    out.push_back(fmt::format(
+        "'{}' is {:.3g} m from the origin, where positions are rounded to {:.2g} m: put the origin "
+        "near the scene",
+        model.bodies[body].name, x.norm(), apart));
+  }
+  return out;
+}
+
+/// Bodies that turn by more than a radian in a step and whose axis of rotation moves meanwhile.
+std::vector<std::string> fast_turning(const Model& model, const State& state, double h) {
+  std::vector<std::string> out;
+  for (const int body : model.slot_body) {
+    const Vec3 omega = velocity(model, state, body).omega;
+    const Mat3& inertia = model.bodies[body].inertia;
+    const Vec3 change = h * inertia.inverse() * omega.cross(inertia * omega);
+    if (!(h * omega.norm() > 1) || !(change.norm() > 0.1 * omega.norm())) continue;
+    out.push_back(fmt::format(
+        "'{}' turns by {:.3g} rad in the first step, and its axis with it: a step that resolves it "
+        "is {:.1g} s or shorter",
+        model.bodies[body].name, h * omega.norm(), 0.1 / omega.norm()));
+  }
+  return out;
+}
+
 void add_settings(const SimulationOptions& options, std::vector<std::string>& out) {
   if (options.duration <= 0) return;  // nothing but the start is asked for
   if (!options.adaptive && options.step > options.duration * (1 + 1e-9)) {
@@ -110,6 +143,9 @@ StartLook look_at_start(const Model& model, const SimulationOptions& options,
   add_assembly(scales, report, out.warnings);
   add(overlaps(model, scales, rows), "overlapping pairs", out.warnings);
   add(broken_limits(model, scales, state), "broken limits", out.warnings);
+  add(far_away(model, scales, state), "bodies far away", out.warnings);
+  if (options.duration > 0)
+    add(fast_turning(model, state, options.step), "bodies that turn fast", out.warnings);
   add_settings(options, out.warnings);
   const StepShares shares = shares_of(model, scales, state, rows);
   out.limit = shares.limit.share;

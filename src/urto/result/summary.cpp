@@ -102,8 +102,11 @@ std::vector<SummaryLine> summary_lines(const RunSummary& s) {
   say("status", run.failure.empty() ? fmt::format("{} at t = {:.9g} s", run.status, run.time)
                                     : fmt::format("{} at {}", run.status, run.failure));
   const std::string rejected = run.rejected > 0 ? fmt::format(", {} rejected", run.rejected) : "";
-  say("steps", fmt::format("{}{}, {}", s.counts.steps, rejected,
-                           counted(s.counts.frames, "frame", "frames")));
+  const bool thinned = s.settings.output_step > s.settings.step * (1 + 1e-9);
+  say("steps",
+      fmt::format("{}{}, {}{}", s.counts.steps, rejected,
+                  counted(s.counts.frames, "frame", "frames"),
+                  thinned ? fmt::format(", one every {:.4g} s", s.settings.output_step) : ""));
   if (s.counts.steps == 0) return with_verdict(s.verdict, std::move(out));
   say("wall time", fmt::format("{}, {:.3g} times real time", short_seconds(run.wall_seconds),
                                run.time / run.wall_seconds));

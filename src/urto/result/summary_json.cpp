@@ -29,6 +29,7 @@ json to_json(const RunSummary& s) {
               {"tolerance", s.settings.solver.tolerance},
               {"duration", s.settings.duration},
               {"step", s.settings.step},
+              {"output_step", s.settings.output_step},
               {"status", s.run.status},
               {"failure", s.run.failure},
               {"time", s.run.time},

@@ -72,7 +72,9 @@ struct SimulationOptions {
   double min_step = 1e-8, max_step = 1e-1;  ///< [s] adaptive
   /// Adaptive, smooth steps only: go on with 2 q_{h/2} − q_h, which is of second order.
   bool extrapolate = true;
-  double output_step = 0;  ///< [s] between recorded frames; 0 records every step
+  /// [s] between recorded frames; a step or less records every step. 0 chooses about 60 frames a
+  /// second, from 200 to 3000 in all.
+  double output_step = 0;
   double checkpoint_interval =
       0;  ///< [s] simulated time between checkpoints; 0: only at the end and on interruption
   /// ε_e [m]: pairs closer than this, plus what they can travel in a step, become contacts. 0

@@ -14,16 +14,37 @@
 namespace urto {
 namespace {
 
+constexpr double frames_a_second = 60;
+/// A run has so many frames that it can be looked at, and so few that looking is not dearer than
+/// running.
+constexpr double least_frames = 200, most_frames = 3000;
+constexpr double most_numbers = 2e7;  ///< of all frames: 160 MB
+constexpr double least_of_a_large_model = 60;
+
 // With the travel of a step counted besides, the envelope only has to hold what acceleration adds.
-SimulationOptions with_envelope(SimulationOptions options, const Model& model) {
-  if (options.contact_envelope > 0) return options;
+double envelope_for(const Model& model) {
   double smallest = 0.2;  // without shapes there are limits still: 1 cm or 0.01 rad
   const std::vector<double> extents = smallest_extents(model);
   for (std::size_t k = 0; k < extents.size(); ++k) {
     if (model.shapes[k].collides) smallest = std::min(smallest, extents[k]);
   }
-  options.contact_envelope = smallest / 20;
-  return options;
+  return smallest / 20;
+}
+
+// Whole steps between frames, so that they are evenly apart.
+double output_step_for(const SimulationOptions& options, double numbers_of_a_frame) {
+  if (options.duration <= 0) return options.step;
+  double frames = std::clamp(frames_a_second * options.duration, least_frames, most_frames);
+  frames = std::min(frames, std::max(most_numbers / numbers_of_a_frame, least_of_a_large_model));
+  const double apart = options.duration / frames;
+  if (options.adaptive) return apart;
+  return std::min(std::max(1.0, std::round(apart / options.step)) * options.step, options.duration);
+}
+
+double numbers_of_a_frame(const Model& model) {
+  const auto count = [](const auto& items) { return static_cast<double>(items.size()); };
+  return 1 + 13 * count(model.bodies) + 8 * count(model.joints) + count(model.motors) +
+         count(model.limits);
 }
 
 }  // namespace
@@ -44,10 +65,17 @@ struct Simulation::Parts {
   std::unique_ptr<Stepper> stepper = {};
 };
 
+SimulationOptions with_choices(SimulationOptions options, const Model& model) {
+  if (options.contact_envelope <= 0) options.contact_envelope = envelope_for(model);
+  if (options.output_step <= 0)
+    options.output_step = output_step_for(options, numbers_of_a_frame(model));
+  return options;
+}
+
 Simulation::~Simulation() = default;
 
 Simulation::Simulation(const Model& model, const SimulationOptions& options)
-    : options_((validate(options), with_envelope(options, model))),
+    : options_((validate(options), with_choices(options, model))),
       parts_(std::make_unique<Parts>(model, options_)),
       mechanics_(parts_->mechanics()),
       stepper_(parts_->stepper.get()) {
@@ -58,6 +86,8 @@ Simulation::Simulation(const Model& model, const SimulationOptions& options)
 Simulation::Simulation(const System& system, Stepper& stepper, State start,
                        const SimulationOptions& options)
     : options_((validate(options), options)), mechanics_(system), stepper_(&stepper) {
+  if (options_.output_step <= 0)
+    options_.output_step = output_step_for(options_, system.nq() + system.nv());
   double_steps(find_stepper(options_.stepper.name).order);
   point_.state = std::move(start);
 }
@@ -171,7 +201,6 @@ bool Simulation::take_step(double end) {
 }
 
 bool Simulation::frame_due() {
-  if (options_.output_step <= 0) return true;
   const double t = point_.state.t;
   const double slack = 1e-9 * options_.output_step;
   if (t < point_.next_output - slack && t < options_.duration) return false;

@@ -44,6 +44,11 @@ struct Checkpoint {
   double next_output = 0;  ///< time of the next recorded frame
 };
 
+/// The same settings with what they leave to be chosen: the contact envelope, by the smallest
+/// shape, and the time between frames, about 60 a second, at least 200 and at most 3000 in a run,
+/// fewer where they would not fit into 160 MB.
+SimulationOptions with_choices(SimulationOptions options, const Model& model);
+
 enum class RunState : std::uint8_t { ready, running, finished, failed };
 
 class Simulation {
@@ -71,6 +76,7 @@ class Simulation {
   /// Of a run of a model only.
   const RigidSystem& system() const;
   const Model& model() const { return system().model(); }
+  /// What was left to be chosen is chosen in them.
   const SimulationOptions& options() const { return options_; }
   const State& state() const { return point_.state; }
   const Checkpoint& checkpoint() const { return point_; }  ///< of the last accepted step
