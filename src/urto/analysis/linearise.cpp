@@ -8,6 +8,7 @@
 #include <Eigen/QR>
 
 #include "urto/error.h"
+#include "urto/linalg/saddle_lu.h"
 #include "urto/mechanics/forward_dynamics.h"
 #include "urto/stepper/one_sided.h"
 
@@ -16,24 +17,25 @@ namespace {
 
 using Triplets = std::vector<Eigen::Triplet<double>>;
 
-/// Rows of J by whether their block is soft; `factor` of a row is its stiffness, or its damping.
-SparseMatrix soft_part(const Interactions& rows, const SparseMatrix& J, bool damping) {
+/// Jᵀ diag(factor) J of the soft rows; the factor of a row is its stiffness, or its damping.
+SparseMatrix soft_part(const HeldRows& held, const SparseMatrix& J, bool damping) {
+  const Interactions& rows = held.rows;
   Vector factor = Vector::Zero(rows.rows());
   for (int i = 0; i < rows.blocks(); ++i) {
-    if (!is_soft(rows.laws[i])) continue;
-    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r)
-      factor[r] = damping ? rows.laws[i].damping : rows.laws[i].stiffness;
+    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
+      if (held.role[r] == RowRole::soft)
+        factor[r] = damping ? rows.laws[i].damping : rows.laws[i].stiffness;
+    }
   }
   const SparseMatrix scaled = factor.asDiagonal() * J;
   return SparseMatrix(J.transpose()) * scaled;
 }
 
-SparseMatrix rigid_part(const Interactions& rows, const SparseMatrix& J) {
-  std::vector<int> place(rows.rows(), -1);
+SparseMatrix rigid_part(const HeldRows& held, const SparseMatrix& J) {
+  std::vector<int> place(held.role.size(), -1);
   int count = 0;
-  for (int i = 0; i < rows.blocks(); ++i) {
-    if (is_soft(rows.laws[i])) continue;
-    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) place[r] = count++;
+  for (std::size_t r = 0; r < held.role.size(); ++r) {
+    if (held.role[r] == RowRole::rigid) place[r] = count++;
   }
   Triplets kept;
   for (int c = 0; c < J.outerSize(); ++c) {
@@ -46,20 +48,17 @@ SparseMatrix rigid_part(const Interactions& rows, const SparseMatrix& J) {
   return out;
 }
 
-}  // namespace
-
-Linearisation linearise(const System& mechanics, const State& state) {
-  Linearisation out;
-  SystemAccess system(mechanics);
-  const int n = system.nv();
+State at_rest(const System& system, const State& state) {
   State still = state;
-  still.v.setZero(n);
-  refuse_one_sided(mechanics, still, "linearisation");
-  Vector a, rate;
-  if (!ForwardDynamics().solve(system, still, 0, out.rows, rate, a, out.lambda))
-    throw InputError("linearisation", "a singular mass matrix or not a number",
-                     "a mass matrix that is positive definite on the motions the joints allow");
-  out.unbalanced = n > 0 ? a.cwiseAbs().maxCoeff() : 0;
+  still.v.setZero(system.nv());
+  return still;
+}
+
+/// M, D, K and J with the rows as they are held; all but `unbalanced`.
+Linearisation matrices_about(SystemAccess& system, const State& still, const HeldRows& held) {
+  Linearisation out;
+  out.lambda = held.lambda;
+  out.rows = held.rows;
   system.force(still, out.force);
   const auto matrix = [&](const Coefficients& c, double geometric) {
     BlockMatrix A;
@@ -73,9 +72,56 @@ Linearisation linearise(const System& mechanics, const State& state) {
   out.K = matrix({.stiffness = 1}, 1);
   out.D = matrix({.damping = 1}, 0);
   const SparseMatrix J = to_sparse(out.rows.J);
-  out.K += soft_part(out.rows, J, false);
-  out.D += soft_part(out.rows, J, true);
-  out.J = rigid_part(out.rows, J);
+  out.K += soft_part(held, J, false);
+  out.D += soft_part(held, J, true);
+  out.J = rigid_part(held, J);
+  return out;
+}
+
+/// The largest acceleration that forces and reactions leave: M a − Jᵀμ = f + Jᵀλ, J a = 0.
+double unbalanced(const Linearisation& l) {
+  const int n = static_cast<int>(l.M.rows());
+  const int m = static_cast<int>(l.J.rows());
+  if (n == 0) return 0;
+  SaddleLu lu;
+  lu.start(n, n + m);
+  lu.add(l.M, 0, 0);
+  lu.add(l.J, n, 0);
+  lu.add(SparseMatrix(l.J.transpose()), 0, n);
+  for (int r = 0; r < m; ++r) lu.shift(n + r, -1);
+  if (!lu.factorize())
+    throw InputError("linearisation", "a singular mass matrix or not a number",
+                     "a mass matrix that is positive definite on the motions the joints allow");
+  Vector rhs = Vector::Zero(n + m), a;
+  Vector force = l.force;
+  transpose_multiply_add(l.rows.J, l.lambda, force);
+  rhs.head(n) = force;
+  lu.solve(rhs, a);
+  return a.head(n).cwiseAbs().maxCoeff();
+}
+
+}  // namespace
+
+Linearisation linearise(const System& mechanics, const State& state) {
+  SystemAccess system(mechanics);
+  const State still = at_rest(mechanics, state);
+  refuse_one_sided(mechanics, still, "linearisation");
+  Interactions rows;
+  Vector a, rate, lambda;
+  if (!ForwardDynamics().solve(system, still, 0, rows, rate, a, lambda))
+    throw InputError("linearisation", "a singular mass matrix or not a number",
+                     "a mass matrix that is positive definite on the motions the joints allow");
+  HeldRows held = held_equalities(mechanics, still);
+  held.lambda = lambda;
+  Linearisation out = matrices_about(system, still, held);
+  out.unbalanced = system.nv() > 0 ? a.cwiseAbs().maxCoeff() : 0;
+  return out;
+}
+
+Linearisation linearise(const System& mechanics, const State& state, const HeldRows& held) {
+  SystemAccess system(mechanics);
+  Linearisation out = matrices_about(system, at_rest(mechanics, state), held);
+  out.unbalanced = unbalanced(out);
   return out;
 }
 

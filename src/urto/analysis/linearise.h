@@ -1,9 +1,10 @@
 // A system about a state at rest: M ẍ + D ẋ + K x = Jᵀμ + u, J x = 0, with x increments of the
-// configuration, K = −∂(f + Jᵀλ)/∂q including the joints' geometric term. Soft joints are springs
-// in K and D. From it static equilibria (statics.h), modes (modes.h) and a state space.
+// configuration, K = −∂(f + Jᵀλ)/∂q including the geometric term of joints and contacts. Soft rows
+// are springs in K and D. Which rows are constraints is said by held_rows.h. From it static
+// equilibria (statics.h), modes (modes.h) and a state space.
 #pragma once
 
-#include "urto/mechanics/system.h"
+#include "urto/analysis/held_rows.h"
 
 namespace urto {
 
@@ -19,6 +20,8 @@ struct Linearisation {
 /// Velocities are taken as zero. Reactions are those that hold the system at the state. Throws
 /// InputError where a contact, limit or dry friction acts.
 Linearisation linearise(const System& system, const State& state);
+/// About an equilibrium, with the rows and reactions that hold there.
+Linearisation linearise(const System& system, const State& state, const HeldRows& held);
 
 /// Motions that the rigid rows allow: columns N with J N = 0 and NᵀM N = 1 (dense).
 Matrix allowed_motions(const SparseMatrix& M, const SparseMatrix& J);

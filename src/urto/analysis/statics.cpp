@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "urto/analysis/contact_statics.h"
+#include "urto/analysis/linearise.h"
 #include "urto/error.h"
 #include "urto/linalg/saddle_lu.h"
 #include "urto/stepper/one_sided.h"
@@ -57,9 +58,6 @@ class Equilibrium {
     transpose_multiply_add(rows_.J, lambda, out);
     return out;
   }
-  /// A speed motor at rest holds nothing.
-  static bool idle(const Law& law) { return law.on_velocity; }
-
   void assemble_stiffness();
   void add_matrix(double tau, bool stiff = true);
   void solve(double tau);
@@ -99,13 +97,8 @@ void Equilibrium::add_matrix(double tau, bool stiff) {
   }
   rules_.clear();
   for (const Law& law : rows_.laws) {
-    SaddleRow rule;
-    if (idle(law)) {
-      rule = {.acts = false, .holds = false, .diagonal = 1, .shifted = false};
-    } else if (is_soft(law)) {
-      rule = {.diagonal = -1 / law.stiffness, .shifted = false};
-    }
-    rules_.push_back(rule);
+    rules_.push_back(is_soft(law) ? SaddleRow{.diagonal = -1 / law.stiffness, .shifted = false}
+                                  : SaddleRow{});
   }
   factor_.add_rows(rows_.J, rows_.J, rules_);
 }
@@ -136,7 +129,6 @@ void Equilibrium::solve(double tau) {
   rhs_.head(n) = force_ + reaction(lambda_) - held_back_;
   for (int i = 0; i < rows_.blocks(); ++i) {
     const Law& law = rows_.laws[i];
-    if (idle(law)) continue;
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
       rhs_[n + r] = -rows_.g[r] - (is_soft(law) ? lambda_[r] / law.stiffness : 0);
   }
@@ -195,8 +187,8 @@ double Equilibrium::lowest_stiffness() {
   for (int i = 0; i < rows_.blocks(); ++i) {
     const Law& law = rows_.laws[i];
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
-      if (!is_soft(law) && !idle(law)) continue;
-      if (is_soft(law)) K += law.stiffness * Matrix(J.row(r).transpose() * J.row(r));
+      if (!is_soft(law)) continue;
+      K += law.stiffness * Matrix(J.row(r).transpose() * J.row(r));
       J.prune([&](Eigen::Index row, Eigen::Index, double) { return row != r; });
     }
   }
@@ -277,10 +269,52 @@ bool Equilibrium::balance() {
   return false;
 }
 
+// What is driven at a speed does not rest, whatever else balances.
+void refuse_imposed_speeds(const System& mechanics, const State& still) {
+  SystemAccess system(mechanics);
+  Interactions rows;
+  system.interactions(still, {}, rows);
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (rows.origins[i].kind != Origin::motor || !rows.laws[i].on_velocity) continue;
+    const double speed = -rows.g_t[rows.J.row_start[i]];
+    if (speed == 0) continue;
+    throw InputError("statics",
+                     fmt::format("{}, which imposes a speed of {:.6g} m/s or rad/s",
+                                 system.describe(rows, i), speed),
+                     "motors at rest: a speed of zero (it holds), or the mode \"position\" or "
+                     "\"force\"");
+  }
+}
+
 }  // namespace
+
+StillModel hold_still(Model model, double t) {
+  StillModel out{.model = std::move(model)};
+  const auto hold = [&](Function& f, std::string name) {
+    const FunctionValue now = evaluate(f, t);
+    f = ConstantFunction{now.value};
+    const bool known = !out.moving.empty() && out.moving.back() == name;
+    if (now.rate != 0 && !known) out.moving.push_back(std::move(name));
+  };
+  for (Body& body : out.model.bodies) {
+    if (body.kind != BodyKind::kinematic) continue;
+    const std::string name = fmt::format("kinematic body '{}'", body.name);
+    for (Function& f : body.motion.position) hold(f, name);
+    hold(body.motion.angle, name);
+  }
+  for (Motor& motor : out.model.motors) {
+    if (motor.mode == MotorMode::position) hold(motor.value, fmt::format("motor '{}'", motor.name));
+    // A speed that is about to grow is still zero.
+    if (motor.mode == MotorMode::speed)
+      motor.value = ConstantFunction{evaluate(motor.value, t).value};
+  }
+  for (Coupling& c : out.model.couplings) hold(c.target, fmt::format("coupling '{}'", c.name));
+  return out;
+}
 
 StaticsReport find_equilibrium(const System& system, State& state, const StaticsOptions& options) {
   state.v.setZero(system.nv());
+  refuse_imposed_speeds(system, state);
   if (!options.contacts) {
     refuse_one_sided(system, state, "statics");
     const StaticsReport report = Equilibrium(system, state, options).find();

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "urto/analysis/linearise.h"
+#include "urto/mechanics/system.h"
 
 namespace urto {
 
@@ -59,8 +59,17 @@ struct StaticsReport {
   std::vector<std::string> names = {};  ///< of the blocks of `rows`
 };
 
-/// Moves `state` to an equilibrium; its velocity becomes zero. With options.contacts off throws
-/// InputError where a contact, limit or dry friction acts at the start or the end.
+/// A model in which what follows a function of time stays where it is at t: kinematic bodies,
+/// position motors, couplings, and the speeds of speed motors.
+struct StillModel {
+  Model model;
+  std::vector<std::string> moving = {};  ///< what would not stay there, by name
+};
+StillModel hold_still(Model model, double t);
+
+/// Moves `state` to an equilibrium; its velocity becomes zero. Speed motors hold their coordinate
+/// where it stands. Throws InputError if one imposes a speed, and with options.contacts off where a
+/// contact, limit or dry friction acts at the start or the end.
 StaticsReport find_equilibrium(const System& system, State& state,
                                const StaticsOptions& options = {});
 

@@ -25,6 +25,7 @@ struct EquilibriumResult {
   State start = {};  ///< assembled
   State state = {};
   StaticsReport report = {};
+  std::vector<std::string> remarks = {};  ///< what is not in the scene as it was read
 };
 
 void add_equilibrium_options(CLI::App& sub, EquilibriumRequest& request);

@@ -1,12 +1,15 @@
 // `urto modes scene.json`: frequencies, damping ratios and shapes of small oscillations about an
 // equilibrium.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <numbers>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "urto/analysis/modes.h"
@@ -14,6 +17,7 @@
 #include "urto/app/equilibrium.h"
 #include "urto/app/table.h"
 #include "urto/error.h"
+#include "urto/file/number_text.h"
 #include "urto/page/analysis_page.h"
 
 namespace urto::app {
@@ -100,9 +104,12 @@ void print_lines(const Model& m, const std::vector<Line>& lines, bool damped) {
   }
 }
 
-void print_json(const Linearisation& l, const std::vector<Line>& lines) {
+void print_json(const Linearisation& l, const std::vector<Line>& lines, const HeldRows& held) {
   nlohmann::json out;
   out["unbalanced_acceleration"] = l.unbalanced;
+  out["held"] = {{"contacts", held.contacts}, {"limits", held.limits},
+                 {"motors", held.motors},     {"frictions", held.frictions},
+                 {"free", held.free},         {"at_bound", held.at_bound}};
   out["modes"] = nlohmann::json::array();
   for (const Line& line : lines) {
     out["modes"].push_back(
@@ -114,8 +121,8 @@ void print_json(const Linearisation& l, const std::vector<Line>& lines) {
   fmt::print("{}\n", out.dump(2));
 }
 
-void show_modes(const ModesCommand& c, const EquilibriumResult& at,
-                const std::vector<Line>& lines) {
+void show_modes(const ModesCommand& c, const EquilibriumResult& at, const std::vector<Line>& lines,
+                const std::vector<std::string>& remarks) {
   std::vector<DrawnMode> modes;
   for (std::size_t k = 0; k < lines.size(); ++k) {
     std::string name = fmt::format("mode {}: {:.5g} Hz", k + 1, hertz(lines[k].squared));
@@ -123,24 +130,61 @@ void show_modes(const ModesCommand& c, const EquilibriumResult& at,
     if (c.damped) name += fmt::format(", damping {:.4f}", lines[k].ratio);
     modes.push_back({std::move(name), lines[k].complex_shape});
   }
-  write_page(mode_page(at.scene, at.assembled, at.state, modes), c.page);
+  write_page(mode_page(at.scene, at.assembled, at.state, modes, remarks), c.page);
+}
+
+/// "3 contacts stick: contact of 'a' and 'b' #1, …": so many are named.
+void add_remark(const std::vector<std::string>& names, std::string_view one, std::string_view many,
+                std::string_view how, std::vector<std::string>& out) {
+  if (names.empty()) return;
+  constexpr std::size_t most = 4;
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), most));
+  out.push_back(fmt::format("{} {}: {}{}", counted(static_cast<long>(names.size()), one, many), how,
+                            fmt::join(names.begin(), names.begin() + shown, ", "),
+                            names.size() > most ? ", …" : ""));
+}
+
+/// What was linearised as a constraint, and what as a force that does not change.
+std::vector<std::string> remarks(const HeldRows& held) {
+  std::vector<std::string> out;
+  const std::string_view as = "linearised as constraints";
+  add_remark(held.contacts, "sticking contact", "sticking contacts", as, out);
+  add_remark(held.limits, "closed limit", "closed limits", as, out);
+  add_remark(held.motors, "motor that holds", "motors that hold", as, out);
+  add_remark(held.frictions, "friction that sticks", "frictions that stick", as, out);
+  add_remark(held.free, "row that touches without a force or is at its bound",
+             "rows that touch without a force or are at their bounds", "left free", out);
+  add_remark(held.at_bound, "contact has as much friction as it can",
+             "contacts have as much friction as they can", "taken to stick all the same", out);
+  return out;
+}
+
+HeldRows held_rows(const ModesCommand& c, const RigidSystem& system, const EquilibriumResult& at) {
+  return c.as_given ? held_equalities(system, at.state) : held_at_rest(system, at.report);
 }
 
 int run(const ModesCommand& c) {
-  EquilibriumRequest request = c.request;
-  request.options.contacts = false;
-  EquilibriumResult at = c.as_given ? load_as_given(request) : load_equilibrium(request);
+  EquilibriumResult at = c.as_given ? load_as_given(c.request) : load_equilibrium(c.request);
   if (!c.as_given && !at.report.converged) {
     print_error(at.report.message);
     return not_certified;
   }
   RigidSystem system(at.scene.model);
-  const Linearisation l = linearise(system, at.state);
+  const HeldRows held = held_rows(c, system, at);
+  const Linearisation l =
+      c.as_given ? linearise(system, at.state) : linearise(system, at.state, held);
   const std::vector<Line> lines = find_lines(c, l);
+  std::vector<std::string> said = at.remarks;
+  std::ranges::copy(remarks(held), std::back_inserter(said));
   if (!c.state_space_file.empty()) write_state_space(l, c.state_space_file);
-  if (!c.page.empty()) show_modes(c, at, lines);
+  if (!c.page.empty()) show_modes(c, at, lines, said);
   if (c.json) {
-    print_json(l, lines);
+    print_json(l, lines, held);
+    return success;
+  }
+  for (const std::string& remark : said) fmt::print("{}\n", remark);
+  if (lines.empty()) {
+    fmt::print("no small motion: what holds leaves none\n");
     return success;
   }
   if (l.unbalanced > 1e-6) {
@@ -170,6 +214,10 @@ void add_modes_command(CLI::App& app, int& exit_code) {
   sub->add_option("--report", command->page, "Write a page on which the modes oscillate")
       ->type_name("FILE.html");
   sub->add_flag("--json", command->json, "Print as JSON, with shapes");
+  sub->footer(
+      "Contacts that carry force, closed limits, motors and dry friction that hold are constraints "
+      "of the small motions;\nwhich they were is said. Exit code: 0 found, 2 bad input, 3 no "
+      "equilibrium found.");
   sub->callback([command, &exit_code] { exit_code = run(*command); });
 }
 

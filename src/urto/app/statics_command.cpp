@@ -3,10 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "urto/analysis/linearise.h"
 #include "urto/app/command.h"
-#include "urto/app/equilibrium.h"
+#include "urto/app/statics_report.h"
 #include "urto/error.h"
 #include "urto/page/analysis_page.h"
 #include "urto/stepper/simulation.h"
@@ -29,6 +29,10 @@ EquilibriumResult load_as_given(const EquilibriumRequest& request) {
     throw InputError(request.scene, "no moving body",
                      "at least one of kind \"dynamic\", for its equilibrium and its modes");
   }
+  StillModel still = hold_still(std::move(out.scene.model), 0);
+  out.scene.model = std::move(still.model);
+  for (const std::string& name : still.moving)
+    out.remarks.push_back(name + " moves at the start; here it stays where it is then");
   RigidSystem system(out.scene.model);
   out.start = initial_state(out.scene.model);
   out.assembled = consistent_start(system, out.scene.options, out.start);
@@ -40,8 +44,12 @@ EquilibriumResult load_equilibrium(const EquilibriumRequest& request) {
   EquilibriumResult out = load_as_given(request);
   RigidSystem system(out.scene.model);
   StaticsOptions options = request.options;
-  options.envelope = Simulation(out.scene.model, out.scene.options).options().contact_envelope;
-  out.report = find_equilibrium(system, out.state, options);
+  options.envelope = with_choices(out.scene.options, out.scene.model).contact_envelope;
+  try {
+    out.report = find_equilibrium(system, out.state, options);
+  } catch (const InputError& error) {  // it does not know the file
+    throw InputError(fmt::format("{}: {}", request.scene, error.what()));
+  }
   return out;
 }
 
@@ -53,110 +61,29 @@ struct StaticsCommand {
   bool linear = false, json = false;
 };
 
-/// Reactions by the item that gives them; contacts that press, points of one pair numbered.
-nlohmann::json reactions(const RigidSystem& system, const StaticsReport& report) {
-  nlohmann::json out = nlohmann::json::object();
-  const Interactions& rows = report.rows;
-  for (int i = 0; i < rows.blocks(); ++i) {
-    const double* first = report.lambda.data() + rows.J.row_start[i];
-    if (rows.origins[i].kind == Origin::contact && first[0] == 0) continue;
-    const std::string name = report.names.empty() ? system.describe(rows, i) : report.names[i];
-    std::string key = name;
-    for (int k = 2; out.contains(key); ++k) key = fmt::format("{} #{}", name, k);
-    out[key] = std::vector<double>(first, first + rows.laws[i].dim);
-  }
-  return out;
-}
-
-nlohmann::json bodies(const Model& m, const State& start, const State& end) {
-  nlohmann::json out = nlohmann::json::object();
-  const Vector moved = difference(m, end.q, start.q);
-  for (int slot = 0; slot < m.slots; ++slot) {
-    const double* q = end.q.data() + 7 * slot;
-    const double* d = moved.data() + 6 * slot;
-    out[m.bodies[m.slot_body[slot]].name] = {{"position", std::vector<double>(q, q + 3)},
-                                             {"rotation", std::vector<double>(q + 3, q + 7)},
-                                             {"moved", std::vector<double>(d, d + 6)}};
-  }
-  return out;
-}
-
-void print(const nlohmann::json& out) {
-  for (const auto& [name, body] : out["bodies"].items()) {
-    const auto x = body["position"].get<std::vector<double>>();
-    const auto d = body["moved"].get<std::vector<double>>();
-    fmt::print(
-        "{:<20} at {:.6g} {:.6g} {:.6g} m, moved {:.3g} {:.3g} {:.3g} m, turned {:.3g} {:.3g} "
-        "{:.3g} rad\n",
-        name, x[0], x[1], x[2], d[0], d[1], d[2], d[3], d[4], d[5]);
-  }
-  for (const auto& [name, force] : out["reactions"].items()) {
-    std::string text;
-    for (const double f : force.get<std::vector<double>>()) text += fmt::format(" {:.6g}", f);
-    fmt::print("{:<20} {}{} N, N·m\n", name,
-               name.starts_with("contact") ? "normal, tangential" : "reaction", text);
-  }
-}
-
-std::string contact_remark(const StaticsReport& r) {
-  std::string out =
-      fmt::format(" with contacts: gaps to {:.1e} m, cones to {:.1e}", r.gap_error, r.cone_error);
-  if (r.slide > 1e-9) out += fmt::format(", slid by {:.3g} m", r.slide);
-  if (r.freedom > 0 && !r.unique.value_or(false)) {
-    out += fmt::format("; these forces are {}one choice of many ({} freedoms)",
-                       r.unique.has_value() ? "" : "perhaps ", r.freedom);
-  }
-  return out;
-}
-
-std::string conclusion(const StaticsReport& r) {
-  return fmt::format("{} in {} iterations, residual {:.1e}, joint error {:.1e}{}{}",
-                     r.converged ? "equilibrium" : "no equilibrium", r.iterations, r.residual,
-                     r.joint_error, r.lowest < -1e-6 ? "; unstable" : "",
-                     r.with_contact ? contact_remark(r) : "");
-}
-
-void add_report(const StaticsReport& r, nlohmann::json& out) {
-  out["converged"] = r.converged;
-  out["iterations"] = r.iterations;
-  out["residual"] = r.residual;
-  out["joint_error"] = r.joint_error;
-  out["lowest_omega_squared"] = r.lowest;
-  if (!r.with_contact) return;
-  out["contact"] = {{"gap_error", r.gap_error},
-                    {"cone_error", r.cone_error},
-                    {"slide", r.slide},
-                    {"freedom", r.freedom},
-                    {"unique", r.unique ? nlohmann::json(*r.unique) : nlohmann::json()}};
-}
-
 int run(const StaticsCommand& c) {
   EquilibriumResult at = c.linear ? load_as_given(c.request) : load_equilibrium(c.request);
-  RigidSystem system(at.scene.model);
   if (c.linear) {
+    RigidSystem system(at.scene.model);
     const LinearStatics linear = linear_statics(system, at.start);
     add_increment(at.scene.model, at.start.q, linear.displacement, at.state.q);
     at.report.lambda = linear.lambda;
     at.report.rows = linearise(system, at.start).rows;
   }
-  nlohmann::json out{{"bodies", bodies(at.scene.model, at.start, at.state)},
-                     {"reactions", reactions(system, at.report)}};
-  if (!c.linear) add_report(at.report, out);
+  const RestReport report = report_rest(at, c.linear);
+  const bool found = c.linear || at.report.converged;
   if (!c.page.empty()) {
-    const bool found = c.linear || at.report.converged;
-    const std::string said = c.linear ? "the scene linearised at its start"
-                             : found  ? conclusion(at.report)
-                                      : at.report.message;
-    write_page(statics_page(at.scene, at.assembled, {at.start, at.state, at.report, found, said}),
-               c.page);
+    write_page(
+        statics_page(at.scene, at.assembled,
+                     {at.start, at.state, at.report, found, conclusion(report), remarks(report)}),
+        c.page);
   }
   if (c.json) {
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", to_json(report).dump(2));
   } else {
-    print(out);
-    if (!c.linear) fmt::print("{}\n", conclusion(at.report));
+    print(report);
   }
-  if (c.linear || at.report.converged) return success;
+  if (found) return success;
   print_error(at.report.message);
   return not_certified;
 }

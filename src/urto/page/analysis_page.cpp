@@ -37,8 +37,22 @@ double extent(const Model& model, const State& at) {
   return size > 0 ? size : 1;
 }
 
-/// The state at rest with the reactions of the report. Contacts are found there again, and known by
-/// the ids of their rows. Without reactions the forces stay unknown.
+}  // namespace
+
+double drawn_amplitude(const Model& model, const State& at, const Eigen::VectorXcd& shape) {
+  double moves = 0, turns = 0;
+  for (int slot = 0; slot < model.slots; ++slot) {
+    moves = std::max(moves, shape.segment<3>(6 * slot).norm());
+    turns = std::max(turns, shape.segment<3>(6 * slot + 3).norm());
+  }
+  const double size = 0.1 * extent(model, at);
+  const double by_move = moves > 0 ? size / moves : std::numeric_limits<double>::infinity();
+  const double by_turn = turns > 0 ? 0.3 / turns : std::numeric_limits<double>::infinity();
+  const double factor = std::min(by_move, by_turn);
+  return std::isfinite(factor) ? factor : 0;
+}
+
+// Contacts are found there again, and known by the ids of their rows.
 Frame rest_frame(const Model& model, const State& rest, const StaticsReport& report) {
   Frame out = still_frame(model, rest);
   if (report.lambda.size() != report.rows.rows() || report.rows.rows() == 0) return out;
@@ -59,24 +73,11 @@ Frame rest_frame(const Model& model, const State& rest, const StaticsReport& rep
   return out;
 }
 
-}  // namespace
-
-double drawn_amplitude(const Model& model, const State& at, const Eigen::VectorXcd& shape) {
-  double moves = 0, turns = 0;
-  for (int slot = 0; slot < model.slots; ++slot) {
-    moves = std::max(moves, shape.segment<3>(6 * slot).norm());
-    turns = std::max(turns, shape.segment<3>(6 * slot + 3).norm());
-  }
-  const double size = 0.1 * extent(model, at);
-  const double by_move = moves > 0 ? size / moves : std::numeric_limits<double>::infinity();
-  const double by_turn = turns > 0 ? 0.3 / turns : std::numeric_limits<double>::infinity();
-  const double factor = std::min(by_move, by_turn);
-  return std::isfinite(factor) ? factor : 0;
-}
-
 AnalysisPage mode_page(const Scene& scene, const StartReport& start, const State& at,
-                       const std::vector<DrawnMode>& modes) {
-  AnalysisPage page{.result = result_of(scene, start), .options = {.mode = "modes"}};
+                       const std::vector<DrawnMode>& modes,
+                       const std::vector<std::string>& remarks) {
+  AnalysisPage page{.result = result_of(scene, start),
+                    .options = {.mode = "modes", .remarks = remarks}};
   State shown = at;
   for (std::size_t k = 0; k < modes.size(); ++k) {
     // A pause between modes: two frames of one time would be one.
@@ -99,6 +100,7 @@ AnalysisPage mode_page(const Scene& scene, const StartReport& start, const State
 AnalysisPage statics_page(const Scene& scene, const StartReport& start, const FoundRest& found) {
   AnalysisPage page{.result = result_of(scene, start),
                     .options = {.mode = "statics", .remarks = {found.said}}};
+  for (const std::string& remark : found.remarks) page.options.remarks.push_back(remark);
   if (!found.found) page.result.status.status = "failed";
   State rest = found.rest;
   rest.v.setZero();

@@ -30,7 +30,12 @@ struct DrawnMode {
 /// pass through `at` at both ends. Drawn so large that the body that moves most goes a tenth of the
 /// scene's size, or turns by 0.3 rad.
 AnalysisPage mode_page(const Scene& scene, const StartReport& start, const State& at,
-                       const std::vector<DrawnMode>& modes);
+                       const std::vector<DrawnMode>& modes,
+                       const std::vector<std::string>& remarks = {});
+
+/// A state at rest with the reactions of the report: the channels of a model's frame, and contacts
+/// with their forces. Without reactions the forces stay unknown.
+Frame rest_frame(const Model& model, const State& rest, const StaticsReport& report);
 
 /// The scene as given, and at rest with the forces of its contacts and joints there, or where the
 /// search for rest ended. `said` is told first.
@@ -40,6 +45,7 @@ struct FoundRest {
   const StaticsReport& report;  ///< its rows and reactions, where it has them
   bool found = true;
   std::string said = {};
+  std::vector<std::string> remarks = {};
 };
 AnalysisPage statics_page(const Scene& scene, const StartReport& start, const FoundRest& found);
 
