@@ -107,19 +107,57 @@ TEST_F(Command, ExitsWith3WhenAToleranceIsMissed) {
   EXPECT_EQ(run("solve pack.hdf5 --solver sor --max-iterations 2 -q").code, 3);
 }
 
-TEST_F(Command, BadFilesGiveOneMessageEachAndNothingIsSolvedOrWritten) {
+TEST_F(Command, BadFilesGiveOneMessageEachAndTheOthersAreSolved) {
   std::ofstream(path("text.dat")) << "not a problem";
   std::ofstream(path("empty.hdf5")) << "";
-  const Output o =
-      run("solve slide.hdf5 text.dat empty.hdf5 missing.hdf5 -o results --history h.csv");
+  const std::string files = "solve text.dat slide.hdf5 empty.hdf5 missing.hdf5 small_lcp.dat ";
+  const Output o = run(files + "-o results --history h.csv");
   EXPECT_EQ(o.code, 2);
-  EXPECT_EQ(o.out, "");
   for (const char* name : {"text.dat", "empty.hdf5", "missing.hdf5"})
     EXPECT_TRUE(says(o.err, name));
   EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 3) << o.err;
   EXPECT_EQ(o.err.rfind("urto: error: ", 0), 0u);
-  EXPECT_FALSE(fs::exists(path("results")));
-  EXPECT_FALSE(fs::exists(path("h.csv")));
+  EXPECT_TRUE(says(o.out, "2 of 2 certified"));
+  EXPECT_TRUE(says(o.out, "3 files could not be read"));
+  EXPECT_TRUE(fs::exists(path("results/slide.hdf5")));
+  EXPECT_TRUE(fs::exists(path("h.csv")));
+  const auto j = nlohmann::json::parse(run(files + "--json").out);
+  EXPECT_EQ(j["exit_code"], 2);
+  ASSERT_EQ(j["results"].size(), 2u);
+  ASSERT_EQ(j["unreadable"].size(), 3u);
+  EXPECT_EQ(j["unreadable"][0]["file"], "text.dat");
+  EXPECT_TRUE(says(j["unreadable"][2]["message"].get<std::string>(), "no such file"));
+  const Output none = run("solve missing.hdf5");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_FALSE(says(none.out, "natural map")) << "a table of nothing";
+}
+
+// r = Π_K(−q) for M = I: of (1, −2, 0) onto the cone of coefficient ½ that is (1.6, −0.8, 0).
+TEST_F(Command, SecondOrderConesAreSolvedByTheConvexLaw) {
+  std::ofstream(path("cone.dat")) << "3\n1\n0\n3\n3\n3\t3\n1 0 0\n0 1 0\n0 0 1\n"
+                                     "-1 2 0\n0 3\n0.5\n";
+  const Output o = run("solve cone.dat -o out");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(says(o.out, "1 of 1 certified to 1e-08, convex friction"));
+  const ProblemFile solved = read_problem(path("out/cone.hdf5"));
+  ASSERT_TRUE(solved.guess.has_value());
+  EXPECT_LT((solved.guess->lambda - Eigen::Vector3d(1.6, -0.8, 0)).norm(), 1e-7);
+  EXPECT_EQ(run("solve cone.dat --friction convex").code, 0);
+  const Output exact = run("solve cone.dat --friction exact");
+  EXPECT_EQ(exact.code, 2);
+  EXPECT_TRUE(says(exact.err, "second-order cone problem"));
+}
+
+TEST_F(Command, AnInfeasibleLcpComesWithItsProof) {
+  // w = M z + q ≥ 0 with M = [1 −1; −1 1], q = (−1, −1): w₁ + w₂ = −2.
+  std::ofstream(path("none.dat")) << "2\n0\n2\n2\n2\t2\n1 -1\n-1 1\n-1 -1\n";
+  const Output o = run("solve none.dat");
+  EXPECT_EQ(o.code, 3);
+  EXPECT_TRUE(says(o.out, "infeasible"));
+  EXPECT_TRUE(says(o.out, "no point satisfies the inequalities"));
+  const auto j = nlohmann::json::parse(run("solve none.dat --json").out)["results"][0];
+  EXPECT_EQ(j["status"], "infeasible");
+  EXPECT_EQ(j["infeasibility_certificate"], (std::vector<double>{1, 1}));
 }
 
 TEST_F(Command, BadOptionsExitWith2AndSuggest) {

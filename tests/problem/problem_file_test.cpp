@@ -368,9 +368,44 @@ TEST_F(ProblemFileTest, SmallTextsByHand) {
   EXPECT_EQ(Matrix(friction.E), (Matrix(2, 2) << 3, 0, 0, 0).finished());
 }
 
+// As Siconos' secondOrderConeLinearComplementarityProblem_printInFile writes it: n, cones, M, q,
+// the first row of each cone and n, the coefficients.
+TEST_F(ProblemFileTest, SecondOrderConesOfSiconosAreReadAsConvexFriction) {
+  std::string text = "7\n3\n0\n7\n7\n7\t7\n";
+  for (int k = 0; k < 49; ++k) text += k % 8 == 0 ? "2 " : "0 ";
+  text += "\n-1 2 0 3 -4 1 1\n0 3 4 7\n0.5 9 0.7\n";
+  write_bytes(directory_ / "cones.dat", text);
+  const ProblemFile file = read_problem(directory_ / "cones.dat");
+  EXPECT_EQ(file.format, FileFormat::soclcp_text);
+  EXPECT_EQ(file.friction, Friction::convex);
+  const auto& p = std::get<StepProblem>(file.problem);
+  EXPECT_EQ(Matrix(p.E), Matrix(2 * Matrix::Identity(7, 7)));
+  EXPECT_EQ(p.b, Vector({{-1, 2, 0, 3, -4, 1, 1}}));
+  ASSERT_EQ(p.blocks(), 3);
+  EXPECT_EQ(p.K.sets[0], ConvexSet::cone(0.5));
+  EXPECT_EQ(p.K.sets[1], ConvexSet::nonnegative()) << "a cone of one component has no other";
+  EXPECT_EQ(p.K.sets[2], ConvexSet::cone(0.7, 3));
+  const auto message = [&](const std::string& rest) {
+    write_bytes(directory_ / "bad.dat", text.substr(0, text.find("0 3 4 7")) + rest);
+    try {
+      read_problem(directory_ / "bad.dat", FileFormat::soclcp_text);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message("0 3 3 7 1 1 1").find("the first row of the next cone"), std::string::npos);
+  EXPECT_NE(message("0 3 4 6 1 1 1").find("the number of rows behind the cones"),
+            std::string::npos);
+  EXPECT_NE(message("1 3 4 7 1 1 1").find("the first row of the first cone"), std::string::npos);
+  EXPECT_NE(message("0 3 4 7 1 1").find("a cone's coefficient"), std::string::npos);
+  EXPECT_NE(message("0 3 4 7 1 1 1 2").find("more words after"), std::string::npos);
+  EXPECT_NE(message("0 3 4 7 1 1 -1"), "");
+}
+
 TEST_F(ProblemFileTest, FormatsHaveNames) {
-  for (const char* name :
-       {"auto", "urto", "fclib", "friction", "rolling", "global", "lcp", "mlcp", "relay"}) {
+  for (const char* name : {"auto", "urto", "fclib", "friction", "rolling", "global", "lcp", "mlcp",
+                           "relay", "soclcp"}) {
     EXPECT_EQ(to_string(parse_file_format(name)), name);
   }
   EXPECT_THROW(parse_file_format("hdf5"), InputError);

@@ -148,6 +148,92 @@ TEST(Complementarity, ProvesInfeasibilityWhereLemkesRayDoes) {
   EXPECT_GT(s.residual, 1e-8);
 }
 
+/// Does y ≥ 0 prove by Mᵀy ≤ 0 and qᵀy < 0 that no z ≥ 0 has M z + q ≥ 0?
+void expect_proof(const ComplementarityProblem& p, const Vector& y, const std::string& of) {
+  ASSERT_EQ(y.size(), p.size()) << of;
+  EXPECT_GE(y.minCoeff(), -1e-9) << of;
+  EXPECT_LE((p.M.transpose() * y).maxCoeff(), 1e-7 * Matrix(p.M).cwiseAbs().maxCoeff()) << of;
+  EXPECT_LT(p.q.dot(y), 0) << of;
+}
+
+/// Whole numbers from −most to most: sums and products of them are exact.
+Matrix whole(Numbers& numbers, int rows, int columns, double most) {
+  return (most * numbers.matrix(rows, columns)).array().round().matrix();
+}
+
+// M = N A Nᵀ with Nᵀy = 0 for a y > 0 and A positive semi-definite with a skew part, qᵀy < 0, in
+// whole numbers: M y = 0 exactly, or rounding would give a feasible problem with a solution of
+// 1e16. For such M the ends of Lemke's path are a solution or a proof (Cottle, Pang and Stone,
+// theorem 4.4.11).
+TEST(Complementarity, ProvesThatSemidefiniteProblemsAreInfeasible) {
+  Numbers numbers(21);
+  for (const int n : {2, 3, 5, 8, 13, 21, 34}) {
+    for (int trial = 0; trial < 10; ++trial) {
+      Vector y = whole(numbers, n, 1, 2).cwiseAbs().array() + 1;
+      Matrix N = Matrix::Zero(n, n - 1);
+      for (int k = 0; k + 1 < n; ++k) {
+        N(k, k) = y[k + 1];
+        N(k + 1, k) = -y[k];
+      }
+      const Matrix C = whole(numbers, n - 1, std::max(1, n / 2), 2);
+      const Matrix S = whole(numbers, n - 1, n - 1, 2);
+      const Matrix M = N * (C * C.transpose() + S - S.transpose()) * N.transpose();
+      Vector q = whole(numbers, n, 1, 5);
+      q[0] -= std::ceil((q.dot(y) + 1) / y[0]);
+      ASSERT_LT(q.dot(y), 0);
+      const ComplementarityProblem p = lcp(M, q);
+      const std::string of = "n = " + std::to_string(n) + ", trial " + std::to_string(trial);
+      for (const char* solver : {"lemke", "auto"}) {
+        const auto s = solve(p, {.solver = solver});
+        EXPECT_EQ(s.status, Status::infeasible) << of << ": " << s.message;
+        expect_proof(p, s.certificate, of);
+      }
+    }
+  }
+}
+
+// Where M is no such matrix the ray says nothing by itself: w₁ = −z₁ + 4 z₂ − 1, w₂ = z₁ − 4 z₂ − 1
+// cannot both be positive, w₁ + w₂ = −2.
+TEST(Complementarity, ProvesInfeasibilityForEveryMatrix) {
+  Numbers numbers(5);
+  const auto two = lcp(Matrix{{-1, 4}, {1, -4}}, Eigen::Vector2d(-1, -1));
+  const auto s = solve(two);
+  EXPECT_EQ(s.status, Status::infeasible) << s.message;
+  expect_proof(two, s.certificate, "two");
+  for (int trial = 0; trial < 30; ++trial) {
+    const int n = 3 + trial % 12;
+    const Vector y = numbers.matrix(n, 1).cwiseAbs();
+    Matrix M = 3 * numbers.matrix(n, n);
+    // Mᵀy ≤ 0, row by row of Mᵀ.
+    for (int c = 0; c < n; ++c) {
+      const double excess = y.dot(M.col(c));
+      if (excess > 0) M.col(c) -= 1.2 * excess / y.squaredNorm() * y;
+    }
+    Vector q = numbers.matrix(n, 1);
+    q -= (q.dot(y) + 0.1 * y.norm()) / y.squaredNorm() * y;
+    const ComplementarityProblem p = lcp(M, q);
+    const auto found = solve(p);
+    EXPECT_EQ(found.status, Status::infeasible) << "trial " << trial << ": " << found.message;
+    expect_proof(p, found.certificate, "trial " + std::to_string(trial));
+  }
+}
+
+TEST(Complementarity, CallsNothingInfeasibleThatHasASolution) {
+  // q = w − M z with complementary z, w: whatever M is, z is a solution.
+  Numbers numbers(9);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int n = 2 + trial % 10;
+    const Matrix M = 3 * numbers.matrix(n, n);
+    Vector z = Vector::Zero(n), w = Vector::Zero(n);
+    for (int i = 0; i < n; ++i) (numbers() > 0 ? z : w)[i] = std::abs(numbers());
+    for (const char* solver : {"lemke", "auto"}) {
+      const auto s = solve(lcp(M, w - M * z), {.solver = solver});
+      EXPECT_NE(s.status, Status::infeasible) << "trial " << trial;
+      EXPECT_EQ(s.certificate.size(), 0);
+    }
+  }
+}
+
 TEST(Complementarity, SaysSoWhenItDoesNotConverge) {
   // Feasible, but w₁ = z₂ − 1 ≥ 0 asks for z₂ > 0, where w₂ = z₂ + 1 is not zero: no solution.
   const Matrix M{{0, 1}, {0, 1}};

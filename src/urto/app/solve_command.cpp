@@ -1,5 +1,5 @@
-// `urto solve FILE…`: reads every file before solving any, solves each with each solver asked for,
-// and reports.
+// `urto solve FILE…`: reads every file before solving any, solves each that could be read with each
+// solver asked for, and reports.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include "urto/app/interrupt.h"
 #include "urto/app/solve_report.h"
 #include "urto/error.h"
+#include "urto/file/number_text.h"
 
 namespace urto::app {
 namespace {
@@ -28,10 +29,9 @@ struct SolveCommand {
   SolveOptions options;
   std::string history_file, output, cvxopt;
   bool json = false, warm_start = false, list_solvers = false, quiet = false, verbose = false;
+  bool friction_given = false;  ///< not the default of --friction
 };
 
-/// Thrown out of a running solve; not a std::exception, so that nobody on the way takes it for a
-/// failure.
 template <typename Infos>
 std::vector<std::string> names_of(const Infos& infos) {
   std::vector<std::string> names;
@@ -71,21 +71,24 @@ std::vector<std::string> solvers_for(const Problem& problem,
   return names_of(complementarity_solvers());
 }
 
-/// Reads every file and reports every bad one; an empty result means that nothing should be solved.
-std::vector<Job> read_all(const SolveCommand& command) {
-  const FileFormat format = parse_file_format(command.format);
+struct Batch {
   std::vector<Job> jobs;
-  bool bad = false;
+  std::vector<Unread> unread;
+};
+
+/// Reads every file and reports every bad one; the others are solved all the same.
+Batch read_all(const SolveCommand& command) {
+  const FileFormat format = parse_file_format(command.format);
+  Batch batch;
   for (const std::string& file : command.files) {
     try {
-      jobs.push_back({file, read_problem(file, format)});
+      batch.jobs.push_back({file, read_problem(file, format)});
     } catch (const InputError& error) {
       print_error(error.what());
-      bad = true;
+      batch.unread.push_back({file, error.what()});
     }
   }
-  if (bad) jobs.clear();
-  return jobs;
+  return batch;
 }
 
 /// One line on a terminal's stderr that says where a long solve is.
@@ -121,6 +124,14 @@ Result solve_one(const Job& job, const std::string& solver, const SolveCommand& 
     if (const auto* problem = std::get_if<StepProblem>(&job.data.problem)) {
       SolveOptions options = command.options;
       options.solver = solver;
+      if (job.data.friction) {
+        if (command.friction_given && options.friction != *job.data.friction) {
+          throw InputError(
+              "the file is a second-order cone problem, which is the convex law: '--friction "
+              "exact' would solve another one");
+        }
+        options.friction = *job.data.friction;
+      }
       options.on_progress = [&](int iteration, double residual) {
         progress.update(iteration, residual);
         return !interrupt_requested();
@@ -196,8 +207,8 @@ int run(SolveCommand& command) {
   command.options.record_history = command.verbose || !command.history_file.empty();
   const std::vector<std::string> asked = parse_solvers(command.solvers);
   if (!command.history_file.empty()) check_parent("--history", command.history_file);
-  const std::vector<Job> jobs = read_all(command);
-  if (jobs.empty()) return bad_input;
+  const Batch batch = read_all(command);
+  const std::vector<Job>& jobs = batch.jobs;
   if (!command.output.empty()) make_directory("-o", command.output);
   if (!command.cvxopt.empty()) {
     make_directory("--cvxopt", command.cvxopt);
@@ -218,7 +229,7 @@ int run(SolveCommand& command) {
     for (const auto& name : names_of(solvers())) shown.push_back(name);
   }
   const Table table = result_table(jobs, shown);
-  if (show_table) table.print_header();
+  if (show_table && !jobs.empty()) table.print_header();
   Progress progress(!command.quiet);
   std::vector<Result> results;
   for (std::size_t k = 0; k < jobs.size() && !interrupt_requested(); ++k) {
@@ -236,7 +247,8 @@ int run(SolveCommand& command) {
     }
   }
 
-  const int code = exit_code_of(jobs, results, tolerance);
+  int code = exit_code_of(jobs, results, tolerance);
+  if (!batch.unread.empty() && code != interrupted) code = bad_input;
   const ReportOptions report{tolerance, command.options.friction, command.options.record_history};
   if (show_table && !results.empty()) {
     // A single solver's refusal is already said on stderr.
@@ -244,6 +256,8 @@ int run(SolveCommand& command) {
     std::copy_if(results.begin(), results.end(), std::back_inserter(rows),
                  [&](const Result& r) { return !(single && r.refused()); });
     if (!rows.empty()) print_summary(rows, report);
+    if (!batch.unread.empty())
+      fmt::print("{} could not be read\n", counted(std::ssize(batch.unread), "file", "files"));
     if (command.verbose) {
       for (const Result& r : rows) print_log(r);
     }
@@ -254,7 +268,7 @@ int run(SolveCommand& command) {
       if (!command.quiet) fmt::print(stderr, "urto: {}\n", note);
     }
   }
-  if (command.json) fmt::print("{}\n", to_json(results, report, code).dump(2));
+  if (command.json) fmt::print("{}\n", to_json(results, batch.unread, report, code).dump(2));
   if (code == interrupted) fmt::print(stderr, "urto: interrupted\n");
   return code;
 }
@@ -280,16 +294,16 @@ void add_solve_command(CLI::App& app, int& exit_code) {
   sub->add_option("--time-limit", command->options.time_limit, "For each solve, in seconds")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber);
-  sub->add_option("--friction", command->friction, "Coulomb's law itself, or its convex relaxation")
-      ->type_name("LAW")
-      ->check(CLI::IsMember({"exact", "convex"}))
-      ->capture_default_str();
+  CLI::Option* friction = sub->add_option("--friction", command->friction,
+                                          "Coulomb's law itself, or its convex relaxation");
+  friction->type_name("LAW")->check(CLI::IsMember({"exact", "convex"}))->capture_default_str();
   sub->add_option("--threads", command->options.threads, "For solvers that use them")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""))
       ->capture_default_str();
   sub->add_option("--format", command->format,
-                  "Of the files: auto, urto, fclib, friction, rolling, global, lcp, mlcp, relay")
+                  "Of the files: auto, urto, fclib, friction, rolling, global, lcp, mlcp, relay, "
+                  "soclcp")
       ->type_name("NAME")
       ->capture_default_str();
   sub->add_flag("--warm-start", command->warm_start,
@@ -310,9 +324,12 @@ void add_solve_command(CLI::App& app, int& exit_code) {
   sub->add_flag("-q,--quiet", command->quiet, "No table, no notes; errors and the exit code only")
       ->excludes(verbose);
   sub->footer(
-      "Exit code: 0 every certificate met the tolerance, 2 bad input, 3 some did not, 130 "
-      "interrupted.");
-  sub->callback([command, &exit_code] { exit_code = run(*command); });
+      "Exit code: 0 every certificate met the tolerance, 2 bad input (the files that can be read "
+      "are solved all the same),\n3 some did not, 130 interrupted.");
+  sub->callback([command, friction, &exit_code] {
+    command->friction_given = friction->count() > 0;
+    exit_code = run(*command);
+  });
 }
 
 }  // namespace urto::app

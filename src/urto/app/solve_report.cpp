@@ -65,6 +65,10 @@ void describe(const ComplementaritySolution& s, const ReportOptions&, json& entr
   entry["iterations"] = s.iterations;
   entry["seconds"] = {{"total", s.seconds}};
   entry["certificate"] = {{"residual", s.residual}, {"natural_map", s.residual}};
+  if (s.certificate.size() > 0) {
+    entry["infeasibility_certificate"] =
+        std::vector<double>(s.certificate.data(), s.certificate.data() + s.certificate.size());
+  }
 }
 
 }  // namespace
@@ -145,16 +149,18 @@ void print_row(const Table& table, const Result& result, double tolerance) {
 
 void print_summary(const std::vector<Result>& results, const ReportOptions& options) {
   int certified = 0, solved = 0;
-  bool friction = false;
+  bool exact = false, convex = false;  // which laws of friction were solved
   for (const Result& r : results) {
     certified += r.certified(options.tolerance) ? 1 : 0;
     solved += r.refused() ? 0 : 1;
     const auto* step = std::get_if<StepProblem>(&r.job->data.problem);
-    friction = friction || (step && step->K.has_friction());
+    if (step == nullptr || !step->K.has_friction()) continue;
+    const Friction law = r.job->data.friction.value_or(options.friction);
+    (law == Friction::exact ? exact : convex) = true;
   }
   fmt::print("\n{} of {} certified to {:.0e}", certified, solved, options.tolerance);
-  if (friction) {
-    fmt::print(", {} friction", options.friction == Friction::exact ? "exact" : "convex");
+  if (exact || convex) {
+    fmt::print(", {} friction", exact && convex ? "exact and convex" : exact ? "exact" : "convex");
   }
   fmt::print("\n");
   for (const Result& r : results) {
@@ -164,8 +170,11 @@ void print_summary(const std::vector<Result>& results, const ReportOptions& opti
   }
 }
 
-json to_json(const std::vector<Result>& results, const ReportOptions& options, int exit_code) {
-  json list = json::array();
+json to_json(const std::vector<Result>& results, const std::vector<Unread>& unread,
+             const ReportOptions& options, int exit_code) {
+  json list = json::array(), unreadable = json::array();
+  for (const Unread& u : unread)
+    unreadable.push_back({{"file", u.file.string()}, {"message", u.reason}});
   for (const Result& r : results) {
     json entry{{"file", r.job->file.string()},
                {"format", to_string(r.job->data.format)},
@@ -188,6 +197,7 @@ json to_json(const std::vector<Result>& results, const ReportOptions& options, i
           {"tolerance", options.tolerance},
           {"friction", options.friction == Friction::exact ? "exact" : "convex"},
           {"results", std::move(list)},
+          {"unreadable", std::move(unreadable)},
           {"exit_code", exit_code}};
 }
 

@@ -21,6 +21,12 @@ struct Job {
   ProblemFile data;
 };
 
+/// A file that holds no problem.
+struct Unread {
+  std::filesystem::path file;
+  std::string reason;
+};
+
 /// The solver cannot treat the problem.
 struct Refusal {
   std::string reason;
@@ -48,8 +54,8 @@ void print_row(const Table& table, const Result& result, double tolerance);
 /// Below the table: how many were certified, and a line for each result that needs one.
 void print_summary(const std::vector<Result>& results, const ReportOptions& options);
 
-nlohmann::json to_json(const std::vector<Result>& results, const ReportOptions& options,
-                       int exit_code);
+nlohmann::json to_json(const std::vector<Result>& results, const std::vector<Unread>& unread,
+                       const ReportOptions& options, int exit_code);
 void write_history(const std::filesystem::path& file, const std::vector<Result>& results);
 /// Writes one file a result into `directory`: FCLIB, or where that cannot hold the problem a CSV of
 /// the vectors. Returns notes for the user.

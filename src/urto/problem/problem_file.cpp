@@ -14,7 +14,7 @@
 namespace urto {
 namespace {
 
-constexpr std::array<std::pair<FileFormat, std::string_view>, 9> format_names = {{
+constexpr std::array<std::pair<FileFormat, std::string_view>, 10> format_names = {{
     {FileFormat::automatic, "auto"},
     {FileFormat::urto, "urto"},
     {FileFormat::fclib, "fclib"},
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<FileFormat, std::string_view>, 9> format_names = 
     {FileFormat::lcp_text, "lcp"},
     {FileFormat::mlcp_text, "mlcp"},
     {FileFormat::relay_text, "relay"},
+    {FileFormat::soclcp_text, "soclcp"},
 }};
 
 /// The signature stands at the start, or behind a user block of 512 bytes or a power of two of it

@@ -69,13 +69,14 @@ enum class FileFormat : std::uint8_t {
   rolling_text,   ///< Siconos: dimension 5, contacts, W, q, μ, μ_r
   global_text,    ///< Siconos: dimension 2, 3 or 5, contacts, M, H, q, b, μ (and μ_r)
   lcp_text,       ///< Siconos: n, M, q, then remarks
-  mlcp_text,   ///< Siconos: two flags, n equalities, m inequalities, blocks, M, q, and/or A, B, C,
-               ///< D, a, b
-  relay_text,  ///< Siconos: n, M, q, lower bounds, upper bounds
+  mlcp_text,    ///< Siconos: two flags, n equalities, m inequalities, blocks, M, q, and/or A, B, C,
+                ///< D, a, b
+  relay_text,   ///< Siconos: n, M, q, lower bounds, upper bounds
+  soclcp_text,  ///< Siconos: n, cones, M, q, first row of each cone and n, the cones' coefficients
 };
 
 /// The name that the command's --format option takes: auto, urto, fclib, friction, rolling, global,
-/// lcp, mlcp, relay.
+/// lcp, mlcp, relay, soclcp.
 std::string_view to_string(FileFormat format);
 /// The format with this name; throws InputError listing the names there are.
 FileFormat parse_file_format(std::string_view name);
@@ -84,8 +85,11 @@ FileFormat parse_file_format(std::string_view name);
 struct ProblemFile {
   Problem problem;
   FileFormat format = FileFormat::automatic;  ///< the one that was found
+  /// The law that the problem is stated with, where the format says so: a second-order cone problem
+  /// is the convex one. Empty: whichever is asked for.
+  std::optional<Friction> friction = {};
   /// FCLIB's solution, else its first guess; left out if it has numbers that are not finite.
-  std::optional<StoredSolution> guess;
+  std::optional<StoredSolution> guess = {};
 };
 
 /// Reads and validates a problem. Throws InputError with the file, the place in it, what was found

@@ -213,6 +213,39 @@ ComplementarityProblem read_mlcp(TokenReader& in) {
   return p;
 }
 
+/// u = M r + q, K* ∋ u ⟂ r ∈ K, with second-order cones ‖(r₁, …)‖ ≤ μ r₀ of any dimension: convex
+/// friction without its mechanics. A cone of one component is a half-line.
+StepProblem read_soclcp(TokenReader& in) {
+  const int n = in.integer("the size", 1, largest_int);
+  const int cones = in.integer("the number of cones", 1, n);
+  const SparseMatrix M = read_text_matrix(in, "M");
+  check_matrix_size(in, "M", M, n, n);
+  const Vector q = in.numbers(n, "q");
+  std::vector<int> start{in.integer("the first row of the first cone", 0, 0)};
+  for (int k = 1; k <= cones; ++k) {
+    const bool last = k == cones;
+    start.push_back(
+        in.integer(last ? "the number of rows behind the cones" : "the first row of the next cone",
+                   last ? n : std::int64_t{start.back()} + 1, n));
+    const int size = start.back() - start[static_cast<std::size_t>(k) - 1];
+    if (size < 1 || size > max_block) {
+      in.fail(fmt::format("cone {} with {} components", k - 1, size),
+              fmt::format("from 1 to {}", max_block));
+    }
+  }
+  SetProduct K;
+  for (int k = 0; k < cones; ++k) {
+    const double mu = in.number("a cone's coefficient");
+    const int size = start[static_cast<std::size_t>(k) + 1] - start[static_cast<std::size_t>(k)];
+    K.push_back(size == 1 ? ConvexSet::nonnegative() : ConvexSet::cone(mu, size));
+  }
+  if (!in.peek().empty()) {
+    in.next("the end of the file");
+    in.fail("more words after the cones' coefficients", "the end of the file");
+  }
+  return local_problem(M, q, std::move(K));
+}
+
 Problem read_layout(TokenReader& in, FileFormat format, bool forced) {
   switch (format) {
     case FileFormat::rolling_text:
@@ -225,9 +258,17 @@ Problem read_layout(TokenReader& in, FileFormat format, bool forced) {
       return read_mlcp(in);
     case FileFormat::relay_text:
       return read_relay(in);
+    case FileFormat::soclcp_text:
+      return read_soclcp(in);
     default:
       return read_local(in, false);
   }
+}
+
+ProblemFile read_as(TokenReader& in, FileFormat format, bool forced) {
+  ProblemFile out{.problem = read_layout(in, format, forced), .format = format};
+  if (format == FileFormat::soclcp_text) out.friction = Friction::convex;
+  return out;
 }
 
 }  // namespace
@@ -235,11 +276,12 @@ Problem read_layout(TokenReader& in, FileFormat format, bool forced) {
 ProblemFile read_text(const std::string& name, std::string_view text, FileFormat format) {
   if (format != FileFormat::automatic) {
     TokenReader in(name, text);
-    return {.problem = read_layout(in, format, true), .format = format, .guess = {}};
+    return read_as(in, format, true);
   }
   constexpr std::array layouts = {FileFormat::friction_text, FileFormat::rolling_text,
                                   FileFormat::global_text,   FileFormat::lcp_text,
-                                  FileFormat::mlcp_text,     FileFormat::relay_text};
+                                  FileFormat::mlcp_text,     FileFormat::relay_text,
+                                  FileFormat::soclcp_text};
   std::vector<ProblemFile> fitting;
   std::int64_t farthest = -1;
   FileFormat closest = layouts[0];
@@ -247,7 +289,7 @@ ProblemFile read_text(const std::string& name, std::string_view text, FileFormat
   for (const FileFormat layout : layouts) {
     TokenReader in(name, text);
     try {
-      fitting.push_back({.problem = read_layout(in, layout, false), .format = layout, .guess = {}});
+      fitting.push_back(read_as(in, layout, false));
     } catch (const InputError& error) {
       if (in.position() > farthest) {
         farthest = in.position();

@@ -233,7 +233,7 @@ ProblemFile read_urto(const Hdf5File& file) {
     file.fail("/urto/version", fmt::format("{}", version), "1, the only one this Urto knows");
   }
   const std::string kind = file.text("/urto/kind");
-  ProblemFile result{.problem = {}, .format = FileFormat::urto, .guess = {}};
+  ProblemFile result{.problem = {}, .format = FileFormat::urto};
   if (kind == "step") {
     result.problem = read_step(file);
   } else if (kind == "complementarity") {

@@ -22,6 +22,7 @@ struct Attempt {
   int iterations = 0;
   Status status = Status::failed;  ///< `converged` if the method thinks so
   std::string message;
+  Vector certificate = {};  ///< see ComplementaritySolution
 };
 
 /// Dense methods refuse larger problems: their time grows with the cube of the size.

@@ -164,6 +164,7 @@ ComplementaritySolution solve(const ComplementarityProblem& p,
     const bool better = best.solver.empty() || best.iterations == 0 || residual < best.residual;
     // A proof that there is no solution outweighs a smaller residual.
     if (better || attempt.status == Status::infeasible) best.status = attempt.status;
+    if (attempt.status == Status::infeasible) best.certificate = attempt.certificate;
     if (better) {
       best.z = std::move(attempt.z);
       best.residual = residual;

@@ -4,9 +4,8 @@
 //   pgs     projected Gauss–Seidel: cheap, for M with a positive diagonal (recipe 003 A4)
 //   newton  semismooth Newton on the Fischer–Burmeister form, with a line search: most
 //           problems, sparse
-//   lemke   Lemke's pivoting with lexicographic ratios: dense and exact; proves that some
-//           problems have
-//           no solution
+//   lemke   Lemke's pivoting with lexicographic ratios: dense and exact; proves that there is no
+//           solution where no point satisfies the inequalities
 //   auto    these three in turn, each from the best point so far, until the residual meets the
 //           tolerance
 #pragma once
@@ -36,6 +35,9 @@ struct ComplementaritySolution {
   std::string solver;   ///< the method that produced z
   std::string message;  ///< why, when the status is not `converged`
   double seconds = 0;
+  /// Of an LCP that is infeasible: y ≥ 0 with Mᵀy ≤ 0, qᵀy < 0 and largest entry one, so that no z
+  /// ≥ 0 has M z + q ≥ 0.
+  Vector certificate = {};
 };
 
 struct ComplementaritySolverInfo {

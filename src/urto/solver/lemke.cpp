@@ -2,13 +2,22 @@
 // Linear Complementarity Problem, 4.4 and 4.9), which cannot cycle on degenerate problems. A mixed
 // problem is first written as an LCP: bounds are shifted to zero, upper bounds get a slack row, and
 // a free unknown is eliminated, or where its block is singular split in two of opposite sign.
-// Dense; may take exponentially many pivots (Murty), usually about as many as rows. A secondary ray
-// that gives y ≥ 0, Mᵀy ≤ 0, qᵀy < 0 proves that no z ≥ 0 has M z + q ≥ 0: the problem is
-// infeasible.
+// Dense; may take exponentially many pivots (Murty), usually about as many as rows.
+//
+// It ends at a solution or on a secondary ray. By Farkas' lemma a y with y ≥ 0, Mᵀy ≤ 0, qᵀy < 0
+// proves that no z ≥ 0 has M z + q ≥ 0, so that there is no solution. Where M is copositive-plus,
+// as every positive semi-definite matrix is, the ray itself is such a y (Cottle, Pang and Stone,
+// theorem 4.4.11). For any other M the y is sought by a linear program of its own,
+//
+//     min qᵀy  with  y ≥ 0, Mᵀy ≤ 0, Σ y ≤ 1
+//
+// whose optimality conditions are an LCP with a skew matrix: Lemke's method solves it.
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <fmt/format.h>
 
@@ -175,6 +184,113 @@ bool proves_infeasible(const Standard& lcp, const Vector& y) {
          lcp.q.dot(y) < -1e-7 * size * lcp.q.cwiseAbs().maxCoeff();
 }
 
+/// Where a path of pivots ended.
+struct Path {
+  enum class End : std::uint8_t { solution, ray, iteration_limit, time_limit } end = End::ray;
+  Vector y;  ///< of the solution, or the direction of the ray
+  int pivots = 0;
+};
+
+/// From the covering vector on. The artificial variable enters once, at the start.
+Path follow(const Matrix& M, const Vector& q, const Limits& limits) {
+  // Rows of like size make the ratio tests' thresholds meaningful.
+  Vector scale = M.cwiseAbs().rowwise().maxCoeff().cwiseMax(1e-300);
+  scale = scale.unaryExpr([](double s) { return s > 1e-200 ? 1 / s : 1; });
+  Tableau tableau(scale.asDiagonal() * M, scale.cwiseProduct(q));
+  const Eigen::Index n = tableau.size();
+  Path path{.end = Path::End::iteration_limit, .y = Vector::Zero(n), .pivots = 1};
+  Eigen::Index left = tableau.pivot(tableau.first_row(), tableau.artificial());
+  while (path.pivots < limits.max_iterations) {
+    if (limits.out_of_time()) {
+      path.end = Path::End::time_limit;
+      return path;
+    }
+    const Eigen::Index entering = tableau.complement(left);
+    const Eigen::Index row = tableau.leaving_row(entering);
+    if (row < 0) {
+      path.end = Path::End::ray;
+      if (entering >= n) path.y[entering - n] = 1;
+      for (Eigen::Index i = 0; i < n; ++i) {
+        const Eigen::Index variable = tableau.basis()[i];
+        if (variable >= n && variable < 2 * n) path.y[variable - n] = -tableau.column(entering)[i];
+      }
+      return path;
+    }
+    left = tableau.pivot(row, entering);
+    ++path.pivots;
+    if (left != tableau.artificial()) continue;
+    path.end = Path::End::solution;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (tableau.basis()[i] >= n)
+        path.y[tableau.basis()[i] - n] = std::max(0.0, tableau.values()[i]);
+    }
+    return path;
+  }
+  return path;
+}
+
+/// A y that proves that the inequalities have no point; empty if there is none or it was not found.
+Vector certificate_of(const Standard& lcp, const Limits& limits) {
+  const Eigen::Index n = lcp.q.size();
+  constexpr Eigen::Index largest = 400;  // the program has twice the size
+  if (n > largest) return {};
+  // Farkas' lemma does not mind the length of a row.
+  Matrix M = lcp.M;
+  Vector q = lcp.q;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double size = std::max(M.row(i).cwiseAbs().maxCoeff(), std::abs(q[i]));
+    if (!(size > 0)) continue;
+    M.row(i) /= size;
+    q[i] /= size;
+  }
+  Matrix A = Matrix::Zero(2 * n + 1, 2 * n + 1);
+  A.block(0, n, n, n) = M;
+  A.block(n, 0, n, n) = -M.transpose();
+  A.col(2 * n).head(n).setOnes();
+  A.row(2 * n).head(n).setConstant(-1);
+  Vector b = Vector::Zero(2 * n + 1);
+  b.head(n) = q;
+  b[2 * n] = 1;
+  const Path path = follow(A, b, limits);
+  if (path.end != Path::End::solution) return {};
+  Vector y = path.y.head(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double size = std::max(lcp.M.row(i).cwiseAbs().maxCoeff(), std::abs(lcp.q[i]));
+    if (size > 0) y[i] /= size;
+  }
+  return proves_infeasible(lcp, y) ? y : Vector();
+}
+
+/// True if yᵀM y ≥ 0 for all y, to rounding.
+bool is_semidefinite(const Matrix& M) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(0.5 * (M + M.transpose()),
+                                                    Eigen::EigenvaluesOnly);
+  const Vector values = eigen.eigenvalues();
+  return values.size() == 0 || values[0] >= -1e-10 * std::max(1e-300, values.cwiseAbs().maxCoeff());
+}
+
+bool is_lcp(const ComplementarityProblem& p) {
+  return (p.lo.array() == 0).all() &&
+         (p.hi.array() == std::numeric_limits<double>::infinity()).all();
+}
+
+void explain_ray(const ComplementarityProblem& p, const Standard& lcp, const Vector& ray,
+                 const Limits& limits, Attempt& attempt) {
+  Vector y = proves_infeasible(lcp, ray) ? ray : certificate_of(lcp, limits);
+  if (y.size() > 0) {
+    attempt.status = Status::infeasible;
+    attempt.message =
+        "no point satisfies the inequalities, as a y ≥ 0 with Mᵀy ≤ 0 and qᵀy < 0 proves";
+    if (is_lcp(p)) attempt.certificate = y / y.maxCoeff();
+    return;
+  }
+  attempt.status = Status::failed;
+  attempt.message = is_semidefinite(lcp.M)
+                        ? "ended on a secondary ray by rounding: M is positive semi-definite and "
+                          "nothing contradicts the inequalities"
+                        : "ended on a secondary ray; a solution may exist";
+}
+
 }  // namespace
 
 Attempt lemke(const ComplementarityProblem& p, const Limits& limits) {
@@ -191,48 +307,24 @@ Attempt lemke(const ComplementarityProblem& p, const Limits& limits) {
     attempt.status = Status::converged;
     return attempt;
   }
-  // Rows of like size make the ratio tests' thresholds meaningful.
-  Vector scale = lcp.M.cwiseAbs().rowwise().maxCoeff().cwiseMax(1e-300);
-  scale = scale.unaryExpr([](double s) { return s > 1e-200 ? 1 / s : 1; });
-  Tableau tableau(scale.asDiagonal() * lcp.M, scale.cwiseProduct(lcp.q));
-  const Eigen::Index n = tableau.size();
-
-  Eigen::Index left = tableau.pivot(tableau.first_row(), tableau.artificial());
-  attempt.iterations = 1;
-  attempt.status = Status::iteration_limit;
-  while (attempt.iterations < limits.max_iterations) {
-    if (limits.out_of_time()) {
+  const Path path = follow(lcp.M, lcp.q, limits);
+  attempt.iterations = path.pivots;
+  switch (path.end) {
+    case Path::End::solution:
+      recover(path.y);
+      attempt.status = Status::converged;
+      break;
+    case Path::End::ray:
+      explain_ray(p, lcp, path.y, limits, attempt);
+      break;
+    case Path::End::iteration_limit:
+      attempt.status = Status::iteration_limit;
+      attempt.message = fmt::format("{} pivots", path.pivots);
+      break;
+    case Path::End::time_limit:
       attempt.status = Status::time_limit;
-      return attempt;
-    }
-    const Eigen::Index entering = tableau.complement(left);
-    const Eigen::Index row = tableau.leaving_row(entering);
-    if (row < 0) {
-      // The y-part of the ray.
-      Vector y = Vector::Zero(n);
-      if (entering >= n) y[entering - n] = 1;
-      for (Eigen::Index i = 0; i < n; ++i) {
-        const Eigen::Index variable = tableau.basis()[i];
-        if (variable >= n && variable < 2 * n) y[variable - n] = -tableau.column(entering)[i];
-      }
-      const bool infeasible = proves_infeasible(lcp, y);
-      attempt.status = infeasible ? Status::infeasible : Status::failed;
-      attempt.message = infeasible ? "a ray proves that no point satisfies the inequalities"
-                                   : "ended on a secondary ray; a solution may exist";
-      return attempt;
-    }
-    left = tableau.pivot(row, entering);
-    ++attempt.iterations;
-    if (left != tableau.artificial()) continue;
-    Vector y = Vector::Zero(n);
-    for (Eigen::Index i = 0; i < n; ++i) {
-      if (tableau.basis()[i] >= n) y[tableau.basis()[i] - n] = std::max(0.0, tableau.values()[i]);
-    }
-    recover(y);
-    attempt.status = Status::converged;
-    return attempt;
+      break;
   }
-  attempt.message = fmt::format("{} pivots", attempt.iterations);
   return attempt;
 }
 
