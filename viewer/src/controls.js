@@ -60,10 +60,12 @@ export function viewOptions(replay, data) {
   const fields = data.flexible.filter((f) => f.field).map((f, k) => el('div.legend', el('span', `${f.field.name} ${number(replay.flexible[k].range[0], 3)}`), el('i', { style: `background:${scaleGradient}` }), el('span', `${number(replay.flexible[k].range[1], 3)} ${f.field.unit}`)));
   const buttons = el('div.view-buttons',
     el('button.round', { title: 'what is shown', 'aria-label': 'what is shown', onclick: () => { panel.hidden = !panel.hidden; } }, icon('sliders')),
-    el('button.round', { title: 'see everything (f)', 'aria-label': 'see everything', onclick: () => replay.fit() }, icon('fit')),
+    el('button.round', { title: replay.gone.length ? 'see the scene; again: see everything (f)' : 'see everything (f)', 'aria-label': 'see everything', onclick: () => replay.fitNext() }, icon('fit')),
     Object.entries(views).map(([name, direction]) => el('button.round.word', { title: `from the ${name}`, onclick: () => replay.fit(direction) }, name)),
     el('button.round', { title: 'save this picture', 'aria-label': 'save this picture', onclick: () => savePicture(replay) }, icon('camera')));
-  return [buttons, panel, el('div.legends', legend, fields)];
+  const names = replay.gone.slice(0, 3).map((body) => data.model.bodies[body].name).join(', ');
+  const left = replay.gone.length ? el('div.legend.gone', `${replay.gone.length === 1 ? 'one body leaves' : `${replay.gone.length} bodies leave`} this view: ${names}${replay.gone.length > 3 ? ', …' : ''}`) : null;
+  return [buttons, panel, el('div.legends', legend, fields, left)];
 }
 
 function savePicture(replay) {

@@ -31,7 +31,7 @@ function bindKeys(player, replay, select, toggleTheme) {
   const actions = {
     ' ': () => player.toggle(), ArrowLeft: (e) => player.step(e.shiftKey ? -10 : -1), ArrowRight: (e) => player.step(e.shiftKey ? 10 : 1),
     Home: () => player.seek(player.start), End: () => player.seek(player.end), '-': () => player.faster(-1), '+': () => player.faster(1), '=': () => player.faster(1),
-    f: () => replay?.fit(), 1: () => replay?.fit(views.front), 2: () => replay?.fit(views.side), 3: () => replay?.fit(views.top),
+    f: () => replay?.fitNext(), 1: () => replay?.fit(views.front), 2: () => replay?.fit(views.side), 3: () => replay?.fit(views.top),
     Escape: () => select({ body: -1, joint: -1 }), t: toggleTheme,
   };
   addEventListener('keydown', (e) => {

@@ -6,7 +6,7 @@ import { Flexible } from './flexible.js';
 import { Shapes, quaternion, vector } from './shapes.js';
 import { css, scaleColour } from './colours.js';
 import { locate } from './data.js';
-import { jointReach, sceneBox } from './extent.js';
+import { jointReach, sceneBoxes } from './extent.js';
 
 function quantile(list, q) {
   const sorted = list.filter((x) => x > 0).sort((a, b) => a - b);
@@ -30,7 +30,8 @@ export class Replay {
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = false;
     this.controls.addEventListener('change', () => this.invalidate());
-    this.box = sceneBox(data);
+    Object.assign(this, sceneBoxes(data));
+    this.all = false;
     this.extent = this.box.getSize(new THREE.Vector3()).length();
     this.jointReach = jointReach(data.model);
     this.addLights();
@@ -131,9 +132,16 @@ export class Replay {
     this.invalidate();
   }
 
-  /// Looks at everything from `direction` (towards the camera).
+  /// Looks at what stays together, and asked again at everything, where bodies have left.
+  fitNext() {
+    this.all = this.gone.length > 0 && !this.all;
+    this.fit();
+  }
+
+  /// Looks from `direction` (towards the camera).
   fit(direction = new THREE.Vector3(0.62, -1, 0.66)) {
-    const centre = this.box.getCenter(new THREE.Vector3());
+    const shown = this.all ? this.whole : this.box;
+    const centre = shown.getCenter(new THREE.Vector3());
     const towards = direction.clone().normalize();
     const right = new THREE.Vector3().crossVectors(this.camera.up, towards).normalize();
     const above = new THREE.Vector3().crossVectors(towards, right);
@@ -141,7 +149,7 @@ export class Replay {
     // As near as every corner of the box allows.
     let distance = 0;
     for (let corner = 0; corner < 8; ++corner) {
-      const [min, max] = [this.box.min, this.box.max];
+      const [min, max] = [shown.min, shown.max];
       const x = new THREE.Vector3(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z).sub(centre);
       const needed = Math.max(Math.abs(x.dot(right)) / (tangent * this.camera.aspect), Math.abs(x.dot(above)) / tangent);
       distance = Math.max(distance, x.dot(towards) + 1.06 * needed);

@@ -173,6 +173,44 @@ test('flexible surfaces, every kind of shape, and systems without bodies', async
   await two.context.close();
 });
 
+test('one body that flies off does not make the others small', async (browser) => {
+  // A stack of three cubes, 0.6 m high; a fourth beside it is shot away, 18 m in a second.
+  const cube = (name, position, velocity) => ({ name, position, velocity, density: 500, shapes: [{ kind: 'box', size: [0.2, 0.2, 0.2] }] });
+  const floor = { name: 'floor', kind: 'fixed', shapes: [{ kind: 'half-space' }] };
+  const shot = cube('shot', [0.3, 0, 0.1], [13, 0, 12]);
+  for (const [name, stack] of [['three', 3], ['two', 2]]) {
+    const bodies = [floor, ...Array.from({ length: stack }, (_, k) => cube(`b${k + 1}`, [0, 0, 0.1 + 0.2 * k], [0, 0, 0])), shot];
+    const file = join(work, `shot-${name}.json`);
+    writeFileSync(file, JSON.stringify({ urto: 1, bodies, simulation: { duration: 1, step: 0.005 } }));
+    assert.equal(spawnSync(urto, ['run', file, '-q', '-o', join(work, `shot-${name}`)]).status, 0);
+    const { page, complaints, context } = await open(browser, report(`shot-${name}`), { viewport: large });
+    const seen = () => page.evaluate(async () => {
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      const { data, replay } = window.urto;
+      const [low, high] = ['b1', 'b2'].map((n) => replay.whereIs(data.model.bodies.findIndex((b) => b.name === n)));
+      return { part: Math.hypot(low[0] - high[0], low[1] - high[1]) / replay.canvas.getBoundingClientRect().height, size: replay.extent };
+    });
+    const first = await seen();
+    assert(first.size < 2, `a view of ${first.size} m for a stack of 0.6 m`);
+    assert(first.part > 0.1, `0.2 m of the stack are ${first.part} of the picture's height`);
+    assert.match(await page.locator('.legend.gone').textContent(), /one body leaves this view: shot/);
+    await page.keyboard.press('f');
+    const all = await seen();
+    assert(all.part < 0.25 * first.part, `everything is not seen: ${all.part}`);
+    await page.keyboard.press('f');
+    assert(Math.abs((await seen()).part - first.part) < 1e-3 * first.part);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  }
+  // A body that is all there is stays in the picture wherever it goes.
+  const alone = join(work, 'alone.json');
+  writeFileSync(alone, JSON.stringify({ urto: 1, bodies: [shot], simulation: { duration: 1, step: 0.005 } }));
+  assert.equal(spawnSync(urto, ['run', alone, '-q', '-o', join(work, 'alone')]).status, 0);
+  const { page, context } = await open(browser, report('alone'));
+  assert(await page.evaluate(() => window.urto.replay.extent > 13 && window.urto.replay.gone.length === 0));
+  await context.close();
+});
+
 test('a narrow window is enough, and names may hold anything', async (browser) => {
   const file = join(work, 'odd.json');
   writeFileSync(file, JSON.stringify({ urto: 1, title: '</script><b id="evil">&amp; a "title"', description: '<!--', bodies: [{ name: 'a<b>&', mass: 1, inertia: [1, 1, 1] }], simulation: { duration: 0.01, step: 0.001 } }));
