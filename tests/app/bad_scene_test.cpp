@@ -1,0 +1,129 @@
+// Scenes that are wrong, each in its own way (tests/data/bad_scenes.json): refused with the place
+// and what was expected there, or run with a remark, or ended as a failure. None is silent, none
+// crashes.
+//
+// An entry has the scene ("scene", or its bytes in "text"), overrides ("set"), files beside it
+// ("files"), its outcome (refused, remark, failure), and what has to be said of it.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <sys/wait.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "result/result_samples.h"
+
+namespace urto {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string contents(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+struct Output {
+  int code = -1;  ///< negative for a signal
+  std::string out, err;
+};
+
+class BadScenes : public samples::FolderTest {
+ protected:
+  static const json& all() {
+    static const json list = json::parse(contents(fs::path(URTO_DATA_DIR) / "bad_scenes.json"));
+    return list;
+  }
+
+  /// Writes the scene and its files into a folder of its own and runs `urto command` there.
+  Output run(const json& entry, const std::string& command) {
+    const fs::path folder = path("scene");
+    fs::remove_all(folder);
+    fs::create_directory(folder);
+    json scene{{"urto", 1}};
+    if (entry.contains("scene")) scene.update(entry["scene"]);
+    std::ofstream(folder / "s.json", std::ios::binary)
+        << (entry.contains("text") ? entry["text"].get<std::string>() : scene.dump());
+    const json files = entry.value("files", json::object());
+    for (const auto& [name, text] : files.items())
+      std::ofstream(folder / name, std::ios::binary) << text.get<std::string>();
+    std::string set;
+    const json overrides = entry.value("set", json::array());
+    for (const json& value : overrides) set += fmt::format(" --set '{}'", value.get<std::string>());
+    const std::string line = fmt::format("cd '{}' && '{}' {} s.json{} >.out 2>.err </dev/null",
+                                         folder.string(), URTO_COMMAND, command, set);
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(folder / ".out"),
+            contents(folder / ".err")};
+  }
+  bool left_a_result() const { return fs::exists(path("scene/out")); }
+
+  /// Calls use(entry, says) for the scenes with this outcome, and counts them.
+  template <typename Use>
+  int for_each(const std::string& outcome, Use use) {
+    int count = 0;
+    for (const json& entry : all()) {
+      if (entry["outcome"] != outcome) continue;
+      SCOPED_TRACE(entry["name"].get<std::string>());
+      use(entry, entry["says"].get<std::string>());
+      ++count;
+    }
+    return count;
+  }
+};
+
+testing::AssertionResult says(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
+}
+
+TEST_F(BadScenes, AreManyAndDifferent) {
+  std::set<std::string> names;
+  for (const json& entry : all()) names.insert(entry["name"]);
+  EXPECT_EQ(names.size(), all().size());
+  EXPECT_GE(names.size(), 105U);
+}
+
+TEST_F(BadScenes, AreRefusedWithTheirPlaceAndWhatWasExpected) {
+  const int count = for_each("refused", [&](const json& entry, const std::string& expected) {
+    for (const char* command : {"check", "run -o out --no-progress"}) {
+      const Output o = run(entry, command);
+      EXPECT_EQ(o.code, 2) << command;
+      EXPECT_TRUE(says(o.err, "urto: error: "));
+      EXPECT_TRUE(says(o.err, entry.value("place", "s.json")));
+      EXPECT_TRUE(says(o.err, expected));
+      EXPECT_LT(o.err.size(), 1000U);
+      EXPECT_FALSE(left_a_result()) << "something was written";
+    }
+  });
+  EXPECT_GT(count, 100);
+}
+
+TEST_F(BadScenes, AreRunWithARemark) {
+  for_each("remark", [&](const json& entry, const std::string& remark) {
+    const Output o = run(entry, "run -o out --no-progress --no-report");
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_TRUE(says(o.out, "  remark "));
+    EXPECT_TRUE(says(o.out + o.err, remark));
+  });
+}
+
+TEST_F(BadScenes, EndAsAFailure) {
+  for_each("failure", [&](const json& entry, const std::string& reason) {
+    const Output o = run(entry, "run -o out --no-progress --no-report");
+    EXPECT_EQ(o.code, 3) << o.err;
+    EXPECT_TRUE(says(o.out, "  failure "));
+    EXPECT_TRUE(says(o.out + o.err, reason));
+    EXPECT_TRUE(left_a_result()) << "what was recorded is kept";
+  });
+}
+
+}  // namespace
+}  // namespace urto
