@@ -16,7 +16,9 @@ namespace urto {
 class PivotingFactor {
  public:
   enum class Symmetry { symmetric, general };
-  explicit PivotingFactor(Symmetry symmetry);
+  /// `workspace`: per cent more memory than the analysis estimates, at first; where pivoting needs
+  /// more, a factorisation asks for it (recipe 001 §2.7.13).
+  explicit PivotingFactor(Symmetry symmetry, int workspace = 50);
   ~PivotingFactor();
   PivotingFactor(const PivotingFactor&) = delete;
   PivotingFactor& operator=(const PivotingFactor&) = delete;
@@ -37,8 +39,9 @@ class PivotingFactor {
   /// False if the solution is not finite.
   bool solve(const Vector& rhs, Vector& x);
 
-  int negative_pivots() const;  ///< of the last factorisation; symmetric only
-  int null_pivots() const;      ///< of the last factorisation
+  int workspace_retries() const;  ///< how often more memory was asked for, in all
+  int negative_pivots() const;    ///< of the last factorisation; symmetric only
+  int null_pivots() const;        ///< of the last factorisation
   double backward_error() const;  ///< of the last solve: ω₁ + ω₂ of Arioli, Demmel and Duff (1989)
 
  private:
