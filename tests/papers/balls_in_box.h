@@ -79,6 +79,16 @@ struct Balls {
     return p;
   }
 
+  /// As the unknowns of `problem` are ordered.
+  Vector velocity() const {
+    Vector out(6 * static_cast<int>(x.size()));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      out.segment<3>(6 * static_cast<int>(i)) = v[i];
+      out.segment<3>(6 * static_cast<int>(i) + 3) = spin[i];
+    }
+    return out;
+  }
+
   void advance(const Vector& velocity) {
     for (std::size_t i = 0; i < x.size(); ++i) {
       v[i] = velocity.segment<3>(6 * static_cast<int>(i));

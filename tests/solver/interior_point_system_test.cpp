@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "solver/random_problem.h"
 #include "urto/problem/generate.h"
 #include "urto/solver/solver.h"
 
@@ -55,28 +56,6 @@ CurvatureBlocks random_curvature(const Delassus& W, double decades, bool symmetr
     std::copy(right.data(), right.data() + d * d, blocks.right.begin() + at);
   }
   return blocks;
-}
-
-/// Every block of rows once more: as many redundant rows as there are.
-StepProblem doubled(StepProblem p) {
-  const BlockRows J = p.J;
-  const SetProduct K = p.K;
-  for (int i = 0; i < J.blocks(); ++i) {
-    p.J.add_block(J.height(i));
-    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
-      const BlockRows::Entry& entry = J.entries[e];
-      const Matrix values =
-          Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
-              J.values.data() + entry.offset, J.height(i), entry.width);
-      p.J.add_entry(entry.column, values);
-    }
-    p.K.push_back(K.sets[i]);
-  }
-  Vector b(p.rows());
-  b << p.b, p.b;
-  p.b = b;
-  p.E.resize(p.rows(), p.rows());
-  return p;
 }
 
 /// dx is unique; dλ is where no joint is redundant.
@@ -204,6 +183,45 @@ TEST(InteriorPointSystem, PivotingFindsTheNullPivotsOfDoubledJoints) {
   EXPECT_LT((A.selfadjointView<Eigen::Lower>() * x - rhs).norm(), 1e-12 * rhs.norm());
   EXPECT_LT((x.head(n) - wanted.head(n)).norm(), 1e-11) << "motion is unique, forces are not";
   EXPECT_LT(factor.backward_error(), 1e-13);
+}
+
+// Bodies of hardly any mass, so that nearly all pivots are delayed until their rows come: far more
+// memory than the analysis expects. Recipe 001 §2.7.13, checklist 69: asked for up to five times.
+TEST(InteriorPointSystem, PivotingAsksForMoreMemoryUntilItIsEnough) {
+  if (!PivotingFactor::is_available()) GTEST_SKIP() << "built without MUMPS";
+  const StepProblem p = sphere_packing({.contacts = 100});
+  const SparseMatrix H = to_sparse(std::get<BlockMatrix>(p.H));
+  const SparseMatrix J = to_sparse(p.J);
+  const int n = p.dofs();
+  std::vector<Eigen::Triplet<double>> lower;
+  for (int c = 0; c < n; ++c) {
+    for (SparseMatrix::InnerIterator it(H, c); it; ++it) {
+      if (it.row() >= c) lower.emplace_back(it.row(), c, 1e-12 * it.value());
+    }
+    for (SparseMatrix::InnerIterator it(J, c); it; ++it)
+      lower.emplace_back(n + it.row(), c, it.value());
+  }
+  SparseMatrix A(n + p.rows(), n + p.rows());
+  A.setFromTriplets(lower.begin(), lower.end());
+  Random random(5);
+  const Vector rhs = A.selfadjointView<Eigen::Lower>() * random.vector(n + p.rows());
+  int before = 0;
+  for (const int workspace : {400, 50, -50}) {
+    PivotingFactor factor(PivotingFactor::Symmetry::symmetric, workspace);
+    ASSERT_TRUE(factor.analyze(A));
+    ASSERT_TRUE(factor.factorize(A, PivotingFactor::NullPivots::taken, 0.1)) << workspace;
+    EXPECT_EQ(factor.workspace_retries() > 0, workspace < 400);
+    EXPECT_GE(factor.workspace_retries(), before);
+    before = factor.workspace_retries();
+    Vector x;
+    ASSERT_TRUE(factor.solve(rhs, x));
+    EXPECT_LT((A.selfadjointView<Eigen::Lower>() * x - rhs).norm(), 1e-8 * rhs.norm());
+  }
+  EXPECT_GE(before, 3);
+  PivotingFactor starved(PivotingFactor::Symmetry::symmetric, -90);
+  ASSERT_TRUE(starved.analyze(A));
+  EXPECT_FALSE(starved.factorize(A, PivotingFactor::NullPivots::taken, 0.1)) << "five tries";
+  EXPECT_EQ(starved.workspace_retries(), 5);
 }
 
 // Three nearly parallel joints between bodies of 1 and 10¹⁴ kg: condensing squares what little is

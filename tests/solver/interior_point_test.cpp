@@ -1,10 +1,10 @@
 // The interior point against an independent method, with every one of its options, on the
 // degenerate cases and where no solution exists.
 #include <cmath>
-#include <random>
 
 #include <gtest/gtest.h>
 
+#include "solver/random_problem.h"
 #include "urto/problem/generate.h"
 #include "urto/solver/solver.h"
 
@@ -19,71 +19,6 @@ constexpr int random_programs = 200;
 #endif
 
 using Options = InteriorPointOptions;
-
-class RandomProblem {
- public:
-  explicit RandomProblem(unsigned seed) : generator_(seed) {}
-
-  /// Two bodies of six dofs, rows in the sets given; a velocity strictly inside K* exists, so there
-  /// is a solution.
-  StepProblem make(const std::vector<ConvexSet>& sets, bool redundant) {
-    StepProblem p;
-    BlockMatrix H;
-    for (int k = 0; k < 2; ++k) {
-      Matrix A = matrix(6, 6);
-      H.push_back(A * A.transpose() + 0.1 * Matrix::Identity(6, 6));
-    }
-    p.H = H;
-    p.a = matrix(12, 1);
-    p.J.columns = 12;
-    const Vector x = matrix(12, 1);
-    std::vector<double> b;
-    for (const ConvexSet& set : sets) add(p, set, matrix(set.dim, 12), x, b);
-    if (redundant) {
-      // Every block once more, in the same rows: rank-deficient, and as feasible as before.
-      const BlockRows J = p.J;
-      for (std::size_t i = 0; i < sets.size(); ++i) {
-        p.J.add_block(sets[i].dim);
-        for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
-          const auto& entry = J.entries[e];
-          p.J.add_entry(
-              entry.column,
-              Matrix(Eigen::Map<
-                     const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
-                  J.values.data() + entry.offset, sets[i].dim, entry.width)));
-        }
-        p.K.push_back(sets[i]);
-      }
-      const std::vector<double> once = b;
-      b.insert(b.end(), once.begin(), once.end());
-    }
-    p.b = Eigen::Map<const Vector>(b.data(), static_cast<Eigen::Index>(b.size()));
-    p.E.resize(p.rows(), p.rows());
-    return p;
-  }
-  double number() { return distribution_(generator_); }
-  Matrix matrix(int rows, int columns) {
-    return Matrix::NullaryExpr(rows, columns, [&] { return number(); });
-  }
-
- private:
-  void add(StepProblem& p, const ConvexSet& set, const Matrix& J, const Vector& x,
-           std::vector<double>& b) {
-    p.J.add_block(set.dim);
-    p.J.add_entry(0, J.leftCols(6));
-    p.J.add_entry(6, J.rightCols(6));
-    p.K.push_back(set);
-    const Vector u = J * x;
-    for (int k = 0; k < set.dim; ++k) {
-      const bool axis = k == 0 || set.kind == SetKind::nonnegative;
-      // Inside the dual cone: u = (1, 0, 0) and more; anything is for a box.
-      const double inside = set.kind == SetKind::free ? 0 : axis ? 0.1 + std::abs(number()) : 0;
-      b.push_back(inside - u[k]);
-    }
-  }
-  std::mt19937_64 generator_;
-  std::uniform_real_distribution<double> distribution_{-1, 1};
-};
 
 double free_velocity_norm(const StepProblem& p) {
   return solve(p, {.solver = "sor", .max_iterations = 0}).u.norm();
@@ -268,12 +203,18 @@ TEST(InteriorPoint, LoopAndDirectTreatmentFindTheSameSlidingMass) {
 }
 
 TEST(InteriorPoint, JointsOnlyAndDuplicatedJointsAreOneLinearSolve) {
-  const StepProblem p = chain({.links = 20, .mass_ratio = 100});
-  const Solution direct = solve(p, {.solver = "ldlt", .tolerance = 1e-12});
-  const Solution s = solve(p, {.solver = "ipm", .tolerance = 1e-10});
-  ASSERT_EQ(s.status, Status::converged) << s.message << s.certificate.residual();
-  EXPECT_LE(s.iterations, 3);
-  EXPECT_LT((s.x - direct.x).norm(), 1e-9 * (1 + direct.x.norm()));
+  // Recipe 001 §2.7.9, checklist 45, 49: no iteration, one factorisation; also where every joint is
+  // there twice.
+  const StepProblem once = chain({.links = 20, .mass_ratio = 100});
+  const Solution direct = solve(once, {.solver = "ldlt", .tolerance = 1e-12});
+  const StepProblem twice = doubled(once);
+  for (const StepProblem* p : {&once, &twice}) {
+    const Solution s = solve(*p, {.solver = "ipm", .tolerance = 1e-9});
+    ASSERT_EQ(s.status, Status::converged) << s.message << s.certificate.residual();
+    EXPECT_EQ(s.iterations, 0);
+    EXPECT_EQ(s.linear.all_factorizations(), 1);
+    EXPECT_LT((s.x - direct.x).norm(), 1e-8 * (1 + direct.x.norm()));
+  }
 }
 
 TEST(InteriorPoint, FixedMultipliersAreTakenOut) {

@@ -134,6 +134,98 @@ TEST(LorentzCone, ThreeStepLengthsAgreeAndEndOnTheBoundary) {
   EXPECT_GT(bounded, 2000);
 }
 
+// Recipe 001 §2.8.5, tables 4.1 (infimum), 4.2 (supremum) and 4.3 (existence) as corrected, against
+// looking: from points inside and outside, in directions of every kind (a > 0: into one of the two
+// nappes; a < 0: past the tip; a = 0: along a ray of the cone; d₀ of either sign and zero).
+TEST(LorentzCone, StepsInsideAreTheIntervalThatASearchFinds) {
+  RandomBlocks random(6);
+  struct Seen {
+    int empty = 0, low = 0, high = 0;
+  } seen[3][3];  // sign of a, sign of d₀
+  for (int n = 0; n < 20000; ++n) {
+    const int d = 1 + n % 4;
+    Block u = random.any(d);
+    Block du = random.any(d);
+    if (n % 3 == 0) u = random.inside(d);
+    if (n % 7 == 0) {  // along a ray of the double cone, up to rounding
+      const double tail = du[0] - lorentz::margin(du.data(), d);
+      du[0] = n % 2 == 0 ? tail : -tail;
+    }
+    if (n % 11 == 0) du[0] = 0;
+    const auto margin_at = [&](double t) {
+      Block at{};
+      for (int k = 0; k < d; ++k) at[k] = u[k] + t * du[k];
+      return lorentz::margin(at.data(), d);
+    };
+    // The margin is concave along the line: its top by golden section, then bisection on both
+    // sides.
+    constexpr double far = 1e7, ratio = 0.6180339887498949;
+    double left = -far, right = far;
+    for (int k = 0; k < 200; ++k) {
+      const double a = right - ratio * (right - left), b = left + ratio * (right - left);
+      (margin_at(a) < margin_at(b) ? left : right) = margin_at(a) < margin_at(b) ? a : b;
+    }
+    const double top = 0.5 * (left + right);
+    const double highest = margin_at(top);
+    const lorentz::Interval found = lorentz::steps_inside(u.data(), du.data(), d);
+    const double a = lorentz::determinant(du.data(), d);
+    const int sign_a = std::abs(a) < 1e-12 ? 1 : a < 0 ? 0 : 2;
+    Seen& s = seen[sign_a][du[0] == 0 ? 1 : du[0] < 0 ? 0 : 2];
+    // What a search at double precision can tell.
+    const double doubt = 1e-7 * (1 + std::abs(top) * std::sqrt(std::abs(a) + du[0] * du[0]));
+    if (std::abs(highest) < doubt) continue;
+    if (highest < 0) {
+      EXPECT_TRUE(found.is_empty()) << n;
+      ++s.empty;
+      continue;
+    }
+    ASSERT_FALSE(found.is_empty()) << n << " " << top << " " << highest;
+    const auto expect_end = [&](double end, double direction, int& count) {
+      if (margin_at(direction * far) > 0) {
+        EXPECT_GT(direction * end, 0.5 * far) << n;
+        return;
+      }
+      double inside = top, outside = direction * far;
+      for (int k = 0; k < 300; ++k) {
+        const double middle = 0.5 * (inside + outside);
+        (margin_at(middle) >= 0 ? inside : outside) = middle;
+      }
+      if (std::abs(inside) > 1e5) return;
+      EXPECT_NEAR(end, inside, 1e-6 * (1 + std::abs(inside))) << n;
+      ++count;
+    };
+    expect_end(found.low, -1, s.low);
+    expect_end(found.high, 1, s.high);
+  }
+  // Every entry of the three tables was there.
+  for (const int d0 : {0, 2}) {
+    EXPECT_GT(seen[0][d0].empty, 100) << "table 4.3: a < 0 may miss the cone";
+    EXPECT_GT(seen[0][d0].low, 100);
+    EXPECT_GT(seen[0][d0].high, 100);
+    EXPECT_EQ(seen[2][d0].empty, 0) << "table 4.3: a > 0 always meets it";
+  }
+  EXPECT_GT(seen[2][2].low, 100);
+  EXPECT_EQ(seen[2][2].high, 0) << "table 4.2: no supremum";
+  EXPECT_GT(seen[2][0].high, 100);
+  EXPECT_EQ(seen[2][0].low, 0) << "table 4.1: no infimum";
+  EXPECT_GT(seen[1][0].high + seen[1][2].low, 100);
+  EXPECT_GT(seen[0][1].high, 100);
+}
+
+// Recipe 001 §2.8.5: along the axis the infimum is −p₀ + ‖p₁‖, what starting point B adds.
+TEST(LorentzCone, InfimumAlongTheAxisIsTheMarginsNegative) {
+  RandomBlocks random(7);
+  for (int n = 0; n < 1000; ++n) {
+    const int d = 1 + n % 4;
+    const Block u = random.any(d);
+    Block axis{};
+    axis[0] = 1;
+    const lorentz::Interval found = lorentz::steps_inside(u.data(), axis.data(), d);
+    EXPECT_NEAR(found.low, -lorentz::margin(u.data(), d), 1e-14);
+    EXPECT_EQ(found.high, std::numeric_limits<double>::infinity());
+  }
+}
+
 TEST(LorentzCone, CentralPairIsCentralAndKeepsTheDifference) {
   RandomBlocks random(5);
   for (int n = 0; n < 2000; ++n) {

@@ -76,19 +76,16 @@ TEST(RollingCones, VelocitiesOfTheConvexProblemAgree) {
         solve(p, {.solver = "prox", .tolerance = 1e-10, .friction = Friction::convex});
     ASSERT_EQ(reference.status, Status::converged) << reference.message;
     const double size = solve(p, {.solver = "sor", .max_iterations = 0}).u.norm();
-    int solved = 0;
     for (const SolverInfo& info : solvers()) {
       if (!info.can.rolling || !info.can.convex_friction) continue;
+      // The slowest, ssor on the pile, takes 3800.
       const Solution s = solve(p, {.solver = std::string(info.name),
                                    .tolerance = tolerance,
-                                   .max_iterations = 100000,
-                                   .time_limit = 3,
+                                   .max_iterations = 6000,
                                    .friction = Friction::convex});
-      if (s.status != Status::converged) continue;
-      ++solved;
+      ASSERT_EQ(s.status, Status::converged) << info.name << " " << s.certificate.residual();
       EXPECT_LT((s.u - reference.u).norm(), 10 * tolerance * size) << info.name;
     }
-    EXPECT_GE(solved, 9);
   }
 }
 
@@ -96,12 +93,13 @@ TEST(RollingCones, ExactSolutionsAgreeAndDissipateMaximally) {
   for (const StepProblem& p : {pile(), random_problem()}) {
     const Solution reference = solve(p, {.solver = "prox", .tolerance = 1e-11});
     ASSERT_EQ(reference.status, Status::converged) << reference.message;
-    for (const char* name :
-         {"auto", "nsgs", "nsgs-projection", "sor", "ssor", "jacobi", "spg", "admm"}) {
+    for (const SolverInfo& info : solvers()) {
+      if (!info.can.rolling || !info.can.exact_friction) continue;
+      // The slowest, jacobi on the pile, takes 2300.
       const Solution s =
-          solve(p, {.solver = name, .tolerance = 1e-9, .max_iterations = 200000, .time_limit = 5});
-      ASSERT_EQ(s.status, Status::converged) << name << " " << s.certificate.residual();
-      EXPECT_LT((s.u - reference.u).norm(), 1e-6 * reference.u.norm()) << name;
+          solve(p, {.solver = std::string(info.name), .tolerance = 1e-9, .max_iterations = 4000});
+      ASSERT_EQ(s.status, Status::converged) << info.name << " " << s.certificate.residual();
+      EXPECT_LT((s.u - reference.u).norm(), 1e-6 * reference.u.norm()) << info.name;
     }
     // Each part by itself: at its bound and against its velocity where it moves.
     for (int i = 0; i < p.blocks(); ++i) {

@@ -113,6 +113,104 @@ TEST(DviContact, RecoverySpeedBoundsPopping) {
   }
 }
 
+// Recipe 001 checklist 17: with b = 0 nothing pushes an overlap apart, and nothing lets it grow.
+TEST(DviContact, WithoutStabilisationAPenetrationStays) {
+  for (const bool stabilise : {true, false}) {
+    Model m = empty_model();
+    add_floor(m);
+    add_ball(m, "ball", {0, 0, 0.099}, 0.1, 1);
+    finalize(m);
+    SimulationOptions o;
+    o.step = 1e-3;
+    o.duration = 0.5;
+    o.stepper.stabilise = stabilise;
+    Simulation run(m, o);
+    run_to_end(run);
+    EXPECT_NEAR(run.state().q[2], stabilise ? 0.1 : 0.099, 1e-8);
+    EXPECT_NEAR(run.impulses()[0], 9.81e-3, 1e-8);
+    EXPECT_NEAR(run.energy().recovery, stabilise ? 9.81e-3 : 0, 1e-6) << "m g times a millimetre";
+  }
+}
+
+// Recipe 001 checklist 24: one row a contact, and the motion that there is without friction.
+TEST(DviContact, SkippingTangentialRowsIsTheRunWithoutFriction) {
+  const auto pile = [](double mu) {
+    Model m = empty_model();
+    m.materials[0].friction = mu;
+    m.materials[0].rolling_friction = 0.01 * mu;
+    m.materials[0].restitution = 0.3;
+    add_floor(m, {Vec3::Zero(), quaternion_exp(Vec3(0.1, 0.05, 0))});
+    add_cube(m, "cube", {0, 0, 0.12}, 0.2, 1);
+    add_ball(m, "ball", {0.05, 0.02, 0.4}, 0.1, 0.5);
+    m.bodies[1].velocity = {0.4, 0, 0};
+    finalize(m);
+    return m;
+  };
+  const Model rough = pile(0.6), smooth = pile(0);
+  for (const char* stepper : {"dvi", "dvi-newton"}) {
+    SimulationOptions o;
+    o.step = 2e-3;
+    o.duration = 0.3;
+    o.stepper.name = stepper;
+    o.stepper.restitution = o.stepper.name == "dvi";
+    Simulation with_friction(rough, o), frictionless(smooth, o);
+    o.stepper.skip_tangential = true;
+    Simulation skipping(rough, o);
+    for (Simulation* run : {&with_friction, &frictionless, &skipping}) run->start();
+    int contacts = 0, rows = 0;
+    while (skipping.advance()) {
+      frictionless.advance();
+      with_friction.advance();
+      ASSERT_EQ(skipping.state().q, frictionless.state().q) << skipping.state().t;
+      ASSERT_EQ(skipping.state().v, frictionless.state().v);
+      contacts += static_cast<int>(skipping.contacts().size());
+      rows += skipping.rows().rows();
+    }
+    EXPECT_GT(contacts, 100);
+    EXPECT_EQ(rows, contacts);
+    EXPECT_GT((skipping.state().q - with_friction.state().q).norm(), 1e-2);
+    EXPECT_EQ(skipping.energy().friction, 0);
+  }
+}
+
+// Recipe 001 checklist 73: what the steps of a run report is what its solver did.
+TEST(DviContact, CountersOfARunAreTheIterationsThatWereTaken) {
+  Model m = empty_model();
+  m.materials[0].friction = 0;
+  add_floor(m);
+  for (int k = 0; k < 3; ++k) add_cube(m, "cube", {0, 0, 0.11 + 0.21 * k}, 0.2, 1);
+  add_ball(m, "ball", {2, 0, 0.5}, 0.1, 1);
+  finalize(m);
+  SimulationOptions o;
+  o.step = 5e-3;
+  o.duration = 0.5;
+  o.solver.solver = "ipm";
+  o.solver.interior_point.newton_finish = false;
+  o.solver.interior_point.centrality_corrections = 0;
+  int calls = 0, iterations = 0;
+  o.solver.interior_point.on_iterate = [&](const InteriorPointIterate& i) {
+    ++(i.iteration == 0 ? calls : iterations);
+  };
+  Simulation run(m, o);
+  run.start();
+  int handed = 0, reported = 0, solves = 0, strengthened = 0, most_islands = 0;
+  while (run.advance()) {
+    const StepSolveReport& solve = run.report().solve;
+    ASSERT_EQ(solve.bad_starts, 0);
+    handed += solve.handed_on;
+    reported += solve.iterations;
+    solves += solve.linear.solves;
+    strengthened += solve.linear.strengthened;
+    most_islands = std::max(most_islands, solve.islands);
+  }
+  EXPECT_EQ(most_islands, 2);
+  EXPECT_GT(calls, 50);
+  EXPECT_GE(handed, calls) << "some are solved by what they start from";
+  EXPECT_EQ(reported, iterations);
+  EXPECT_GE(solves, 3 * iterations) << "predictor and two of the corrector";
+  EXPECT_LE(solves, 3 * iterations + calls + 3 * strengthened);
+}
+
 TEST(DviContact, SphereRollsAfterSlippingForTwoSevenths) {
   // t = 2v₀/(7μg), v = 5v₀/7 (benchmarks README).
   Model m = empty_model();

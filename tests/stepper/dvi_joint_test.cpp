@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "stepper/scenes.h"
+#include "urto/mechanics/textbook.h"
 
 namespace urto {
 namespace {
@@ -373,6 +374,55 @@ TEST(DviJoint, DampingEntersOnceInTheLinearlyImplicitStep) {
   run_to_end(run);
   EXPECT_NEAR(run.state().v[0], 0.1356, 5e-5);
   EXPECT_NEAR(run.energy().damping, 0.5 * (1 - std::exp(-4)), 2e-3);
+}
+
+// Recipe 001 §2.5, checklist 8: H = M − h ∂f/∂v − h² ∂f/∂q of the forces themselves, by
+// differences.
+TEST(DviJoint, StepMatrixIsTheMassLessTheForcesDerivatives) {
+  PointSystem points;
+  State state;
+  make_point_chain(4, 1, 2, Vec3(1, -0.5, 0.2), points, state);
+  points.rods.clear();
+  for (int k = 0; k < 4; ++k) {
+    points.springs.push_back({.a = {.point = k - 1},
+                              .b = {.point = k},
+                              .length = 0.9,
+                              .stiffness = 100.0 * (k + 1),
+                              .damping = 0.5 * (k + 1)});
+  }
+  points.springs.push_back(
+      {.a = {.point = 0}, .b = {.point = 3}, .length = 2, .stiffness = 50, .damping = 2});
+  state.v = Vector::LinSpaced(12, -1, 1);
+  const double h = 0.05;
+  SimulationOptions o;
+  o.stepper.implicit_forces = ImplicitForces::exact;
+  const auto stepper = make_stepper(points, o);
+  State stepped = state;
+  StepMemory memory;
+  StepReport report;
+  stepper->step(stepped, h, memory, report);
+  ASSERT_NE(stepper->problem(), nullptr);
+  const Matrix H = sparse_mass(*stepper->problem());
+  SystemAccess system(points);
+  BlockMatrix M;
+  system.mass(state, M);
+  Matrix wanted = to_sparse(M);
+  const double d = 1e-6;
+  for (int k = 0; k < 12; ++k) {
+    for (const bool position : {true, false}) {
+      State up = state, down = state;
+      (position ? up.q : up.v)[k] += d;
+      (position ? down.q : down.v)[k] -= d;
+      Vector f_up, f_down;
+      system.force(up, f_up);
+      system.force(down, f_down);
+      wanted.col(k) -= (position ? h * h : h) * (f_up - f_down) / (2 * d);
+    }
+  }
+  // The symmetric part: solvers want symmetry, and any tangent is consistent.
+  const Matrix symmetric = 0.5 * (wanted + wanted.transpose());
+  EXPECT_LT((H - symmetric).cwiseAbs().maxCoeff(), 1e-6);
+  EXPECT_GT((H - Matrix(to_sparse(M))).cwiseAbs().maxCoeff(), 0.5) << "not the mass alone";
 }
 
 TEST(DviJoint, StiffSpringDecaysAtLargeSteps) {

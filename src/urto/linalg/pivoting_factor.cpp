@@ -17,7 +17,6 @@ namespace urto {
 namespace {
 
 constexpr int world_communicator = -987654;  // MUMPS's own number for it
-constexpr int first_workspace = 50;          // per cent more than the analysis estimates
 constexpr int workspace_tries = 5;           // recipe 001 §2.7.13
 constexpr int large = 5000;                  // rows from which a better ordering pays
 // A pivot below this part of the scaled matrix is rounding: a duplicated joint leaves 1e-16.
@@ -39,6 +38,7 @@ struct PivotingFactor::Impl {
   std::vector<MUMPS_INT> row = {}, column = {};
   std::vector<double> values = {};
   bool analysed = false, usable = false;
+  int retries = 0;
 
   // Numbered as in MUMPS's manual.
   MUMPS_INT& control(int number) { return data.icntl[number - 1]; }
@@ -50,7 +50,7 @@ struct PivotingFactor::Impl {
   }
 };
 
-PivotingFactor::PivotingFactor(Symmetry symmetry) : impl_(std::make_unique<Impl>()) {
+PivotingFactor::PivotingFactor(Symmetry symmetry, int workspace) : impl_(std::make_unique<Impl>()) {
   const std::lock_guard guard(lock());
   DMUMPS_STRUC_C& data = impl_->data;
   data.comm_fortran = world_communicator;
@@ -61,7 +61,7 @@ PivotingFactor::PivotingFactor(Symmetry symmetry) : impl_(std::make_unique<Impl>
   impl_->control(4) = 0;
   impl_->control(10) = 0;  // refinement is the caller's, on the system without the shift
   impl_->control(11) = 2;  // error analysis: the backward error
-  impl_->control(14) = first_workspace;
+  impl_->control(14) = workspace;
   impl_->control(16) = 1;  // threads
   data.cntl[2] = null_pivot;
 }
@@ -117,6 +117,7 @@ bool PivotingFactor::factorize(const SparseMatrix& A, NullPivots nulls, double t
     if (m.usable) return true;
     if (m.info(1) != small_integers && m.info(1) != small_reals) return false;
     m.control(14) = m.control(14) * 3 / 2 + 50;
+    ++m.retries;
   }
   return false;
 }
@@ -135,6 +136,10 @@ bool PivotingFactor::solve(const Vector& rhs, Vector& x) {
   return done && x.allFinite();
 }
 
+int PivotingFactor::workspace_retries() const {
+  return impl_->retries;
+}
+
 int PivotingFactor::negative_pivots() const {
   return impl_->info(12);
 }
@@ -151,7 +156,7 @@ double PivotingFactor::backward_error() const {
 
 struct PivotingFactor::Impl {};
 
-PivotingFactor::PivotingFactor(Symmetry) {
+PivotingFactor::PivotingFactor(Symmetry, int) {
   throw std::logic_error("PivotingFactor: built without MUMPS");
 }
 PivotingFactor::~PivotingFactor() = default;
@@ -166,6 +171,9 @@ bool PivotingFactor::factorize(const SparseMatrix&, NullPivots, double) {
 }
 bool PivotingFactor::solve(const Vector&, Vector&) {
   return false;
+}
+int PivotingFactor::workspace_retries() const {
+  return 0;
 }
 int PivotingFactor::negative_pivots() const {
   return 0;

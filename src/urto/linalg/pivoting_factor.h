@@ -16,7 +16,9 @@ namespace urto {
 class PivotingFactor {
  public:
   enum class Symmetry { symmetric, general };
-  explicit PivotingFactor(Symmetry symmetry);
+  /// `workspace`: per cent more memory than the analysis estimates, at first; where pivoting needs
+  /// more, a factorisation asks for it (recipe 001 §2.7.13).
+  explicit PivotingFactor(Symmetry symmetry, int workspace = 50);
   ~PivotingFactor();
   PivotingFactor(const PivotingFactor&) = delete;
   PivotingFactor& operator=(const PivotingFactor&) = delete;
@@ -37,6 +39,7 @@ class PivotingFactor {
   /// False, and x not-a-number, unless the last factorisation succeeded and the solution is finite.
   [[nodiscard]] bool solve(const Vector& rhs, Vector& x);
 
+  int workspace_retries() const;  ///< how often more memory was asked for, in all
   // Of a factorisation, and a solve, that succeeded.
   int negative_pivots() const;  ///< of the last factorisation; symmetric only
   int null_pivots() const;      ///< of the last factorisation

@@ -104,7 +104,7 @@ double RigidSystem::gyration_length(const Contact& c) const {
   return rotation > 0 ? std::sqrt(translation / rotation) : 1;
 }
 
-Law RigidSystem::contact_law(const Contact& c, double envelope) const {
+Law RigidSystem::contact_law(const Contact& c, const DetectionQuery& query) const {
   const Material& m = materials_[c.material];
   Law law{.kind = LawKind::coulomb,
           .dim = 3,
@@ -116,17 +116,18 @@ Law RigidSystem::contact_law(const Contact& c, double envelope) const {
           .recovery = Recovery::linear};
   const bool rolls = m.rolling_friction > 0;
   const bool spins = m.spinning_friction > 0;
-  if (rolls || spins) {
+  if (query.normal_rows_only || (m.friction == 0 && !rolls && !spins)) {
+    law.kind = LawKind::unilateral;
+    law.dim = 1;
+    law.friction = 0;
+  } else if (rolls || spins) {
     law.dim += (rolls ? 2 : 0) + (spins ? 1 : 0);
     law.length = gyration_length(c);
     law.rolling = m.rolling_friction / law.length;
     law.spinning = m.spinning_friction / law.length;
-  } else if (m.friction == 0) {
-    law.kind = LawKind::unilateral;
-    law.dim = 1;
   }
   if (m.cohesion > 0) {
-    law.cohesion_range = m.cohesion_range > 0 ? m.cohesion_range : 0.1 * envelope;
+    law.cohesion_range = m.cohesion_range > 0 ? m.cohesion_range : 0.1 * query.envelope;
     law.cohesion = m.cohesion;
   }
   return law;
@@ -163,13 +164,14 @@ ContactShift RigidSystem::contact_shift(const State& state, const Interactions& 
   return out;
 }
 
-void RigidSystem::detect_contacts(double envelope, Scratch& s, Interactions& rows) const {
+void RigidSystem::detect_contacts(const DetectionQuery& query, Scratch& s,
+                                  Interactions& rows) const {
   const int first = rows.blocks(), contacts = static_cast<int>(rows.contacts.size());
   rows.append_blocks(contacts);
   s.columns.resize(contacts);
   share_items(s.threads, contacts, bodies_at_a_time, [&](int k) {
     const Contact& c = rows.contacts[k];
-    rows.laws[first + k] = contact_law(c, envelope);
+    rows.laws[first + k] = contact_law(c, query);
     rows.origins[first + k] = {Origin::contact, k};
     rows.ids[first + k] = c.id;
     s.columns[k] = {dof(model_, c.body_a), dof(model_, c.body_b)};

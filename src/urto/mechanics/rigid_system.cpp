@@ -201,7 +201,7 @@ void RigidSystem::detect(const State& state, const DetectionQuery& query, System
   s.finder.find(state, std::max(query.envelope, longest_pull_), query.h, rows.contacts);
   rows.contacts_q = state.q;
   rows.contacts_t = state.t;
-  detect_contacts(query.envelope, s, rows);
+  detect_contacts(query, s, rows);
 }
 
 void RigidSystem::detect_motors(const DetectionQuery& query, Scratch& s, Interactions& rows) const {

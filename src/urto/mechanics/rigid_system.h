@@ -74,8 +74,8 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   void detect_motors(const DetectionQuery& query, Scratch& s, Interactions& rows) const;
   void detect_limits(const State& state, const DetectionQuery& query, Scratch& s,
                      Interactions& rows) const;
-  void detect_contacts(double envelope, Scratch& s, Interactions& rows) const;
-  Law contact_law(const Contact& c, double envelope) const;
+  void detect_contacts(const DetectionQuery& query, Scratch& s, Interactions& rows) const;
+  Law contact_law(const Contact& c, const DetectionQuery& query) const;
   double gyration_length(const Contact& c) const;
   void find_ties();
   Mat12 inverse_mass(int force, const State& state, Scratch& s) const;

@@ -28,6 +28,7 @@ struct DetectionQuery {
   bool equalities_only =
       false;  ///< joints, couplings, position motors: what a position must satisfy
   bool velocity_equalities = false;  ///< besides those: speed motors without a bound
+  bool normal_rows_only = false;     ///< contacts as if no material had friction
 };
 
 /// c_M M − c_v ∂f/∂v − c_q ∂f/∂q.

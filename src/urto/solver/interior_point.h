@@ -37,9 +37,15 @@ class InteriorPoint {
   void begin(Run& run, Delassus& W, const FreeRows* reduced);
   void weigh_rows();
   void solve_from_the_start_given();
+  void start_without_multipliers();
+  void measure_start();
   bool observe_start();
+  bool start_is_warm();
+  bool has_start_velocity();
   void place_cold(double mu);
   void place_warm();
+  void place_velocity();
+  void show() const;
   Outcome iterate(int short_steps_allowed);
   void solve_from_several_starts();
   void rescue();
@@ -76,13 +82,17 @@ class InteriorPoint {
   bool lengthen(bool exact, double mu, double aim, double by, Candidate& found);
   BarrierPairs::Step equalised(BarrierPairs::Step s) const;
   void residuals();
+  void measure();
+  void weigh_residuals();
+  double damping(double sigma) const { return options_->damp_residuals ? 1 - sigma : 1; }
   bool newton_direction(bool exact, double keep);
   bool solve_linear(const Vector& r1, const Vector& r2);
   BarrierPairs::Step shortened(BarrierPairs::Step step, double mu);
   BarrierPairs::Step longest_step(double mu);
   void keep_direction(Direction& out) const;
   void set_direction(const Direction& a, const Direction& b, double t);
-  void advance(const BarrierPairs::Step& step);
+  void advance(const Candidate& taken);
+  void carry_residuals(const BarrierPairs::Step& step, double kept);
   void record(const Candidate& taken);
 
   Run* run_ = nullptr;
@@ -114,7 +124,10 @@ class InteriorPoint {
   std::vector<char> held_ = {};    ///< rows whose multiplier is at a bound
   Vector weight_;                  ///< of rp: to dimensionless velocities
   int iteration_ = 0;
-  double momentum_ = 0;  ///< as in the certificate
+  double momentum_ = 0;                             ///< as in the certificate
+  double momentum_terms_ = 0, velocity_terms_ = 0;  ///< norms of what the residuals are sums of
+  int repaired_ = 0;
+  double recursion_gap_ = 0;
   double last_step_ = 1, eta_ = 1, linear_residual_ = 0;
   double ray_ = 0;  ///< largest infeasibility() so far
   double dual_norm_ = 0, joint_norm_ = 0, primal_norm_ = 0;

@@ -37,6 +37,12 @@ constexpr double worth_it = 0.005, worth_it_exact = 0.02;
 }  // namespace
 
 void InteriorPoint::residuals() {
+  measure();
+  weigh_residuals();
+}
+
+// Both residuals from x, λ and ŷ.
+void InteriorPoint::measure() {
   const StepProblem& p = W_->problem();
   if (n_ > 0) {
     multiply(p.J, x_, u_);
@@ -44,10 +50,10 @@ void InteriorPoint::residuals() {
     multiply_mass(p, x_, rd_);
     reaction_.setZero(n_);
     transpose_multiply_add(p.J, lambda_, reaction_);
-    const double size = rd_.norm() + p.a.norm() + reaction_.norm();
+    momentum_terms_ = rd_.norm() + p.a.norm() + reaction_.norm();
     rd_ -= p.a;
     rd_ -= reaction_;
-    momentum_ = size > 0 ? rd_.norm() / size : 0;
+    momentum_ = momentum_terms_ > 0 ? rd_.norm() / momentum_terms_ : 0;
   } else {
     u_ = W_->q();
   }
@@ -60,6 +66,10 @@ void InteriorPoint::residuals() {
   pairs_.velocity(y_);
   rp_ = u_ + s_ - y_;
   if (direct_) pairs_.add_de_saxce(rp_);
+  velocity_terms_ = u_.norm() + s_.norm() + y_.norm();
+}
+
+void InteriorPoint::weigh_residuals() {
   dual_norm_ = n_ > 0 ? rd_.norm() / energy_ : 0;
   double joints = 0;
   double others = 0;
@@ -126,9 +136,22 @@ bool InteriorPoint::step() {
   // follow. With De Saxcé's term frozen in the matrix (not in the residual) it is that of a convex
   // program, whose steps are long.
   if (careful_ && direct_ && found.step.primal < blocked && !find_step(false, found)) return false;
-  advance(found.step);
+  advance(found);
   record(found);
+  show();
   return true;
+}
+
+void InteriorPoint::show() const {
+  if (!options_->on_iterate) return;
+  options_->on_iterate({.iteration = iteration_,
+                        .x = x_,
+                        .lambda = lambda_,
+                        .velocity = y_,
+                        .dual_residual = rd_,
+                        .primal_residual = rp_,
+                        .mu = pairs_.mu(),
+                        .energy = energy_ * energy_});
 }
 
 BarrierPairs::Step InteriorPoint::longest_step(double mu) {
@@ -150,7 +173,7 @@ void InteriorPoint::set_direction(const Direction& a, const Direction& b, double
 
 bool InteriorPoint::find_step(bool exact, Candidate& found) {
   pairs_.scale(exact, blocks_);
-  if (!system_.factorize(blocks_, !exact)) return false;
+  if (!system_.factorize(blocks_, !exact && options_->use_symmetry)) return false;
   pairs_.predictor_target();
   if (!newton_direction(exact, 1)) return false;
   const double mu = pairs_.mu();
@@ -159,7 +182,7 @@ bool InteriorPoint::find_step(bool exact, Candidate& found) {
   if (pairs_.degree() == 0) return true;
   if (!options_->predictor_only && !choose_centring(exact, mu, found)) return false;
   found.step = longest_step(mu);
-  correct_centrality(exact, mu, found);
+  if (!options_->predictor_only) correct_centrality(exact, mu, found);
   return true;
 }
 
@@ -177,7 +200,7 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
   if (options_->centring == InteriorPointOptions::Centring::mehrotra) {
     found.sigma = std::max(least, std::pow(std::clamp(found.affine_mu / mu, 0.0, 1.0), 3));
     pairs_.corrector_target(found.sigma * mu, true);
-    return newton_direction(exact, options_->damp_residuals ? 1 - found.sigma : 1);
+    return newton_direction(exact, damping(found.sigma));
   }
   keep_direction(predictor_);
   pairs_.corrector_target(0, true);
@@ -185,16 +208,15 @@ bool InteriorPoint::choose_centring(bool exact, double mu, Candidate& found) {
   keep_direction(uncentred_);
   pairs_.set_direction(predictor_.pairs, predictor_.pairs, 0);  // the second-order term is its
   pairs_.corrector_target(mu, true);
-  if (!newton_direction(exact, options_->damp_residuals ? 0 : 1)) return false;
+  if (!newton_direction(exact, damping(1))) return false;
   keep_direction(centred_);
   const double off = (dual_norm_ + joint_norm_ + primal_norm_) / std::sqrt(pairs_.degree());
   double best = std::numeric_limits<double>::infinity();
   for (double sigma = 1; sigma > 0.5 * std::max(least, least_sigma); sigma *= 0.1) {
     pairs_.set_direction(uncentred_.pairs, centred_.pairs, sigma);
     const BarrierPairs::Step step = longest_step(mu);
-    const double damping = options_->damp_residuals ? 1 - sigma : 1;
     const double left =
-        (1 - damping * std::min(step.primal, step.dual)) * off + pairs_.mu_after(step);
+        (1 - damping(sigma) * std::min(step.primal, step.dual)) * off + pairs_.mu_after(step);
     if (left < best) {
       best = left;
       found.sigma = sigma;
@@ -231,8 +253,7 @@ bool InteriorPoint::lengthen(bool exact, double mu, double aim, double by, Candi
   const BarrierPairs::Step trial{std::min(1.0, found.step.primal + by),
                                  std::min(1.0, found.step.dual + by)};
   keep_direction(before_);
-  if (!pairs_.centrality_target(trial, aim) ||
-      !newton_direction(exact, options_->damp_residuals ? 1 - found.sigma : 1)) {
+  if (!pairs_.centrality_target(trial, aim) || !newton_direction(exact, damping(found.sigma))) {
     set_direction(before_, before_, 0);
     return false;
   }
@@ -253,29 +274,42 @@ bool InteriorPoint::lengthen(bool exact, double mu, double aim, double by, Candi
   return part > 0;
 }
 
-void InteriorPoint::advance(const BarrierPairs::Step& step) {
+void InteriorPoint::advance(const Candidate& taken) {
+  const BarrierPairs::Step& step = taken.step;
   pairs_.advance(step);
-  const bool repaired = pairs_.repair() > 0;
+  repaired_ = pairs_.repair();
   x_ += step.primal * dx_;
   lambda_ += step.dual * dl_;
   pairs_.multipliers(lambda_);
   ++iteration_;
   last_step_ = std::max(step.primal, step.dual);
-  if (!options_->recursive_residuals || direct_ || repaired) {
-    residuals();
-    return;
+  recursion_gap_ = 0;
+  // Of the direct treatment the residual is not linear; what was repaired has left the direction;
+  // the skew part of W is no part of it.
+  if (options_->recursive_residuals && !direct_ && repaired_ == 0 && W_->is_symmetric()) {
+    carry_residuals(step, damping(taken.sigma));
+  } else {
+    measure();
   }
-  // Recipe 001 §2.7.4, corrected: blind to rounding.
-  rp_ *= 1 - step.primal;
+  weigh_residuals();
+}
+
+// Recipe 001 §2.7.4, corrected, for a direction that takes `kept` of the residuals away: blind to
+// rounding. What the iterate itself gives is measured beside it, for the velocity and for the log.
+void InteriorPoint::carry_residuals(const BarrierPairs::Step& step, double kept) {
+  r2_ = (1 - kept * step.primal) * rp_;
   if (W_->compliance().nonZeros() > 0)
-    rp_.noalias() += (step.dual - step.primal) * (W_->compliance() * dl_);
-  r2_ = rp_;
-  r1_ = (1 - step.dual) * rd_;
+    r2_.noalias() += (step.dual - step.primal) * (W_->compliance() * dl_);
+  r1_ = (1 - kept * step.dual) * rd_;
   if (n_ > 0) {
     multiply_mass(W_->problem(), dx_, carried_);
     r1_ += (step.primal - step.dual) * carried_;
   }
-  residuals();
+  measure();
+  const auto off = [](const Vector& carried, const Vector& measured, double terms) {
+    return terms > 0 ? (carried - measured).norm() / terms : 0;
+  };
+  recursion_gap_ = std::max(off(r1_, rd_, momentum_terms_), off(r2_, rp_, velocity_terms_));
   rp_ = r2_;
   rd_ = r1_;
 }
@@ -296,7 +330,9 @@ void InteriorPoint::record(const Candidate& taken) {
        .primal_residual = primal_norm_,
        .linear_residual = linear_residual_,
        .path = system_.path(),
-       .refinements = system_.refinements()});
+       .refinements = system_.refinements(),
+       .repaired = repaired_,
+       .recursion_gap = recursion_gap_});
 }
 
 }  // namespace urto

@@ -79,12 +79,14 @@ void IslandProblem::extract(const StepProblem& whole, const Islands& islands,
   copy_rows(whole, islands);
   copy_compliance(islands.compliance());
   gather_rows(whole.b, problem_.b);
-  const auto& own = std::get<BlockMatrix>(problem_.H);
-  resize(problem_.a, own.rows());
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    problem_.a.segment(own.start[n], H.size(nodes_[n])) =
-        whole.a.segment(H.start[nodes_[n]], H.size(nodes_[n]));
-  }
+  gather_dofs(whole.a, problem_.a);
+}
+
+void IslandProblem::gather_dofs(const Vector& whole, Vector& part) const {
+  const auto& H = std::get<BlockMatrix>(whole_->H);
+  resize(part, std::get<BlockMatrix>(problem_.H).rows());
+  double* out = part.data();
+  for (const int k : nodes_) out = std::copy_n(&whole[H.start[k]], H.size(k), out);
 }
 
 void IslandProblem::gather_rows(const Vector& whole, Vector& part) const {

@@ -16,6 +16,7 @@ class IslandProblem {
 
   /// Rows and dofs of the island out of those of the whole, and back.
   void gather_rows(const Vector& whole, Vector& part) const;
+  void gather_dofs(const Vector& whole, Vector& part) const;
   void scatter_rows(const Vector& part, Vector& whole) const;
   void scatter_dofs(const Vector& part, Vector& whole) const;
 

@@ -38,7 +38,7 @@ void IslandSolver::begin(const StepProblem& p, const SolveOptions& options, Vect
                          Vector& lambda, StepSolveReport& report) {
   start_ = Monitor::Clock::now();
   report.islands = report.largest_island = report.sweeps = report.guessed = report.handed_on =
-      report.iterations = report.outer_iterations = report.factorizations = 0;
+      report.iterations = report.outer_iterations = report.factorizations = report.bad_starts = 0;
   report.linear = {};
   report.status = Status::converged;
   report.message.clear();
@@ -51,6 +51,11 @@ void IslandSolver::begin(const StepProblem& p, const SolveOptions& options, Vect
   if (lambda.size() != p.rows()) {
     throw InputError("warm start", fmt::format("{} values", lambda.size()),
                      fmt::format("{}", p.rows()));
+  }
+  const Vector* velocity = options.interior_point.start_velocity;
+  if (velocity != nullptr && velocity->size() != p.dofs()) {
+    throw InputError("start velocity", fmt::format("{} values", velocity->size()),
+                     fmt::format("{}", p.dofs()));
   }
   if (!lambda.allFinite()) lambda.setZero();
   resize(x, p.dofs());
@@ -263,6 +268,7 @@ void IslandSolver::record(const Solution& solution, int sweeps, Handed& handed) 
   handed.iterations = solution.iterations - sweeps;
   handed.outer_iterations = solution.outer_iterations;
   handed.factorizations = solution.factorizations;
+  handed.bad_starts = solution.bad_starts;
   handed.linear = solution.linear;
   handed.status = solution.status;
   handed.message = solution.message;
@@ -276,6 +282,7 @@ void IslandSolver::add(Handed& handed, bool largest, StepSolveReport& report) {
   report.iterations += handed.iterations;
   report.outer_iterations += handed.outer_iterations;
   report.factorizations += handed.factorizations;
+  report.bad_starts += handed.bad_starts;
   report.linear += handed.linear;
   report.solver = handed.solver;
   if (largest) {

@@ -43,6 +43,9 @@ class IslandSolver {
     Escalation escalation;
     IslandProblem island;
     Vector start, swept;
+    SolveOptions
+        options;  ///< the caller's, where a velocity to start from had to be cut out of his
+    Vector velocity;
     Solution solution;
   };
   /// What one thread needs.
@@ -68,7 +71,7 @@ class IslandSolver {
     int island = 0;
     int swept = -1;  ///< its place in `swept_`, −1 if it has none
     int thread = 0;  ///< whose share it is
-    int iterations = 0, outer_iterations = 0, factorizations = 0;
+    int iterations = 0, outer_iterations = 0, factorizations = 0, bad_starts = 0;
     LinearCounters linear = {};
     Status status = Status::converged;
     std::string message = {}, solver = {};
@@ -97,6 +100,7 @@ class IslandSolver {
   void summarise(StepSolveReport& report);
   ProblemSize size_of(const Island& island) const;
   void solve_alone(Desk& desk, Handed& handed);
+  const SolveOptions& options_of(Desk& desk) const;
   static void record(const Solution& solution, int sweeps, Handed& handed);
   static void add(Handed& handed, bool largest, StepSolveReport& report);
 

@@ -157,18 +157,28 @@ void IslandSolver::hand_on(Worker& w, Handed& handed) {
   }
 }
 
+const SolveOptions& IslandSolver::options_of(Desk& desk) const {
+  const Vector* velocity = island_options_->interior_point.start_velocity;
+  if (velocity == nullptr) return *island_options_;
+  desk.options = *island_options_;
+  desk.island.gather_dofs(*velocity, desk.velocity);
+  desk.options.interior_point.start_velocity = &desk.velocity;
+  return desk.options;
+}
+
 // The island as a problem of its own, by the named solver or, from where the sweeps have left it,
 // by what follows them.
 void IslandSolver::solve_alone(Desk& desk, Handed& handed) {
   Delassus& W = desk.workspace.W;
   desk.island.gather_rows(start_lambda_, desk.start);
   project(W.K(), desk.start, desk.start);
+  const SolveOptions& options = options_of(desk);
   int sweeps = 0;
   const Solution* solution = &desk.solution;
   if (!automatic_ && !islands_.list()[handed.island].linear) {
-    desk.workspace.run(solver_.info.name, W, *island_options_, desk.start, start_, desk.solution);
+    desk.workspace.run(solver_.info.name, W, options, desk.start, start_, desk.solution);
   } else {
-    desk.escalation.begin(desk.workspace, W, *island_options_, desk.start, start_);
+    desk.escalation.begin(desk.workspace, W, options, desk.start, start_);
     if (handed.swept >= 0 && swept_[handed.swept].tried) {
       const SweepResult& result = swept_[handed.swept].result;
       sweeps = result.sweeps;

@@ -111,21 +111,44 @@ double max_step(const double* u, const double* du, int d) {
   return below > 0 ? c / below : infinity;
 }
 
-double max_step_by_roots(const double* u, const double* du, int d) {
-  if (d == 1) return du[0] < 0 ? -u[0] / du[0] : infinity;
+namespace {
+
+constexpr Interval nothing{infinity, -infinity}, everything{-infinity, infinity};
+
+Interval common(const Interval& a, const Interval& b) {
+  return {std::max(a.low, b.low), std::min(a.high, b.high)};
+}
+
+// Where from + α rate ≥ 0.
+Interval half_line(double from, double rate) {
+  if (rate > 0) return {-from / rate, infinity};
+  if (rate < 0) return {-infinity, -from / rate};
+  return from >= 0 ? everything : nothing;
+}
+
+}  // namespace
+
+// The quadratic aα² + 2kα + c is not negative outside of its roots if a > 0 and between them if a <
+// 0. There the line passes through one of the two nappes of the double cone, and the axis says
+// through which; with a > 0 it passes through both.
+Interval steps_inside(const double* u, const double* du, int d) {
+  if (d == 1) return half_line(u[0], du[0]);
+  const Interval axis = half_line(u[0], du[0]);
   const double a = bilinear(du, du, d);
   const double k = bilinear(u, du, d);
   const double c = determinant(u, d);
-  const double root = std::sqrt(std::max(0.0, k * k - a * c));
-  const double axis = du[0] != 0 ? -u[0] / du[0] : infinity;
-  if (a == 0) {
-    const double crossing = k < 0 ? -c / (2 * k) : infinity;
-    return du[0] < 0 ? std::min(crossing, axis) : crossing;
-  }
+  if (a == 0) return common(half_line(c, 2 * k), axis);
+  const double square = k * k - a * c;
+  if (square < 0 && a < 0) return nothing;
+  const double root = std::sqrt(std::max(0.0, square));
   const double low = a > 0 ? (-k - root) / a : (-k + root) / a;   // α_m
   const double high = a > 0 ? (-k + root) / a : (-k - root) / a;  // α_M
-  if (du[0] >= 0) return a > 0 ? infinity : high;
-  return std::min(a > 0 ? low : high, axis);
+  if (a < 0) return common({low, high}, axis);
+  return common(du[0] > 0 ? Interval{high, infinity} : Interval{-infinity, low}, axis);
+}
+
+double max_step_by_roots(const double* u, const double* du, int d) {
+  return steps_inside(u, du, d).high;
 }
 
 double max_step_by_scaling(const double* u, const double* du, int d) {

@@ -41,9 +41,18 @@ struct Scaling {
   double square(int r, int c) const;  ///< entry of W² = β²(2w̄w̄ᵀ − J)
 };
 
+/// All α with u + α du in the cone, u anywhere: an interval, from the roots of (u + α du)ᵀJ(u + α
+/// du) (recipe 001 §2.8.5, tables 4.1 to 4.3 as corrected: infimum, supremum, existence). Empty:
+/// low > high.
+struct Interval {
+  double low = 0, high = 0;
+  bool is_empty() const { return low > high; }
+};
+Interval steps_inside(const double* u, const double* du, int d);
+
 /// sup {α : u + α du in the cone} for u inside; three ways that agree (recipe 001 §2.8.5).
 double max_step(const double* u, const double* du, int d);           ///< one stable formula
-double max_step_by_roots(const double* u, const double* du, int d);  ///< tables 4.1–4.3, corrected
+double max_step_by_roots(const double* u, const double* du, int d);  ///< the end of that interval
 double max_step_by_scaling(const double* u, const double* du,
                            int d);  ///< Vandenberghe's re-scaling
 

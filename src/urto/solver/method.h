@@ -28,6 +28,7 @@ struct Run {
   int iterations = 0;
   int outer_iterations = 0;
   int factorizations = 0;
+  int bad_starts = 0;          ///< warm starts of ipm that were given up for cold ones
   LinearCounters linear = {};  ///< of ipm
   std::string message = {};
   std::vector<InteriorPointRecord> interior_point_log =

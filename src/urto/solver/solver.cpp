@@ -72,6 +72,7 @@ Solution Solver::solve(const StepProblem& problem, const SolveOptions& options,
   s.iterations = report.sweeps + report.iterations;
   s.outer_iterations = report.outer_iterations;
   s.factorizations = report.factorizations;
+  s.bad_starts = report.bad_starts;
   s.linear = report.linear;
   s.history = std::move(report.history);
   s.interior_point_log = std::move(report.interior_point_log);

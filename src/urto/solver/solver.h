@@ -105,6 +105,7 @@ struct Solution {
   int iterations = 0;
   int outer_iterations = 0;  ///< of the De Saxcé loop, or proximal steps; 0 where there is none
   int factorizations = 0;
+  int bad_starts = 0;          ///< warm starts that the interior point gave up for cold ones
   LinearCounters linear = {};  ///< of the interior point; zero for other solvers
   Timings timings;
   std::vector<HistoryEntry> history;
@@ -121,6 +122,7 @@ struct StepSolveReport {
   int iterations = 0;          ///< of those, summed
   int outer_iterations = 0;    ///< likewise
   int factorizations = 0;      ///< likewise
+  int bad_starts = 0;          ///< likewise
   LinearCounters linear = {};  ///< of those that the interior point solved
   Status status = Status::converged;
   std::string message = {};  ///< why, when the status is not `converged`; warnings otherwise

@@ -68,6 +68,7 @@ void Workspace::run(std::string_view solver, Delassus& op, const SolveOptions& o
   out.iterations = run.iterations;
   out.outer_iterations = run.outer_iterations;
   out.factorizations = run.factorizations;
+  out.bad_starts = run.bad_starts;
   out.linear = run.linear;
   out.history = monitor_.take_history();
   out.interior_point_log = std::move(run.interior_point_log);

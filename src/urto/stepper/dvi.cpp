@@ -94,6 +94,14 @@ void DviStepper::add_law(int block, double h, const StepMemory& memory) {
   }
 }
 
+void DviStepper::detect(const State& state, double h) {
+  kernel_.system.interactions(state,
+                              {.h = h,
+                               .envelope = kernel_.options.contact_envelope,
+                               .normal_rows_only = kernel_.options.stepper.skip_tangential},
+                              kernel_.rows);
+}
+
 // Pulls add to bodies and rebounds to a list: by one thread, in the order of the rows.
 void DviStepper::add_laws(double h, const StepMemory& memory) {
   const int blocks = kernel_.rows.blocks();
@@ -331,8 +339,7 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
   // A joint error is what a step of the last size left: to remove it within a much shorter one
   // would be a blow.
   stabilisation_step_ = std::max(h, memory.h);
-  kernel_.system.interactions(state, {.h = h, .envelope = kernel_.options.contact_envelope},
-                              kernel_.rows);
+  detect(state, h);
   report.timings.rows = clock.lap();
   predict(state);
   const bool exact = options.implicit_forces == ImplicitForces::exact;

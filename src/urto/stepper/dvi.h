@@ -20,7 +20,7 @@
 
 namespace urto {
 
-class DviStepper final : public Stepper {
+class DviStepper : public Stepper {
  public:
   DviStepper(const System& system, const SimulationOptions& options);
 
@@ -36,13 +36,22 @@ class DviStepper final : public Stepper {
   void align_positions(State& state) override;
   bool can_extrapolate() const override { return true; }
 
+ protected:
+  void detect(const State& state, double h);
+  void add_laws(double h, const StepMemory& memory);
+
+  ImpulseKernel kernel_;
+  JointProjection projection_;
+  BlockFactor definite_;  ///< tells whether H with exact tangents is positive definite
+  double stabilisation_step_ = 0;
+  Vector force_, momentum_, delta_;
+
  private:
   void predict(const State& state);
   void move(State& state, double h);
   void assemble(const State& state, double h, Tangent kind);
   double closing_speed(int block, const StepMemory& memory) const;
   void add_law(int block, double h, const StepMemory& memory);
-  void add_laws(double h, const StepMemory& memory);
   double resting_speed(int block) const;
   bool approaches(int block, const Vector& v, double least) const;
   void find_impacts(double h);
@@ -52,11 +61,7 @@ class DviStepper final : public Stepper {
   void certify(const State& state, StepReport& report);
   bool limit_joint_work(const State& state, StepMemory& memory, StepReport& report);
 
-  ImpulseKernel kernel_;
-  JointProjection projection_;
-  BlockFactor definite_;  ///< tells whether H with exact tangents is positive definite
-  double stabilisation_step_ = 0;
-  Vector force_, momentum_, delta_, unused_;
+  Vector unused_;
   std::vector<std::uint8_t> special_ = {};  ///< per block: pulls, or may rebound
   std::vector<int> impacts_ = {};           ///< blocks whose impact is taken whole, this step
   Certificate approach_certificate_;        ///< with them, of the problem that moves the bodies

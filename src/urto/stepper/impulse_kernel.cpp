@@ -64,6 +64,34 @@ void set_mean(ThreadPool& threads, const Vector& a, const Vector& b, Vector& mea
   });
 }
 
+struct SolveCounts {
+  int sweeps = 0, guessed = 0, handed_on = 0;
+  int iterations = 0, outer_iterations = 0, factorizations = 0, bad_starts = 0;
+  LinearCounters linear = {};
+};
+
+SolveCounts counts_of(const StepSolveReport& r) {
+  return {.sweeps = r.sweeps,
+          .guessed = r.guessed,
+          .handed_on = r.handed_on,
+          .iterations = r.iterations,
+          .outer_iterations = r.outer_iterations,
+          .factorizations = r.factorizations,
+          .bad_starts = r.bad_starts,
+          .linear = r.linear};
+}
+
+void add(const SolveCounts& c, StepSolveReport& r) {
+  r.sweeps += c.sweeps;
+  r.guessed += c.guessed;
+  r.handed_on += c.handed_on;
+  r.iterations += c.iterations;
+  r.outer_iterations += c.outer_iterations;
+  r.factorizations += c.factorizations;
+  r.bad_starts += c.bad_starts;
+  r.linear += c.linear;
+}
+
 // FNV-1a, to compare which contacts carry load in two steps.
 void mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 1099511628211ULL;
@@ -82,6 +110,8 @@ ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& w
   solver_options_.threads = options.threads;
   solver_options_.islands = options.islands;
   solver_options_.settle = false;
+  InteriorPointOptions& ipm = solver_options_.interior_point;
+  if (ipm.warm_start == InteriorPointOptions::WarmStart::partial) ipm.start_velocity = &v_before;
   system.use_threads(threads);
   solver_->use_threads(threads);
   certifier_.use_threads(threads);
@@ -126,10 +156,15 @@ void ImpulseKernel::add_rebound(int block) {
   rebounds_[block] = 1;
 }
 
-void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
+void ImpulseKernel::finish_problem() {
   set_compliance(problem, compliance);
   assign(threads, rows.J, problem.J);
   if (v_after.size() != system.nv()) v_after.resize(system.nv());
+}
+
+void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
+  solved_ = false;
+  finish_problem();
   solve_again(memory, report);
 }
 
@@ -141,9 +176,23 @@ void ImpulseKernel::solve_again(const StepMemory& memory, StepReport& report) {
         std::min(r.plain, rows.g_t[first] + rows.laws[r.block].restitution * r.approach);
   }
   recall(memory, rows, h_, impulses);
-  solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
+  solve_on(report);
+}
+
+void ImpulseKernel::solve_on(StepReport& report) {
+  run_solver(report);
   limit_rebounds(report);
   whole_ = false;
+}
+
+// What was done counts for the step, however many problems it posed; status, message and history
+// are the last one's.
+void ImpulseKernel::run_solver(StepReport& report) {
+  StepSolveReport& r = report.solve;
+  const SolveCounts before = solved_ ? counts_of(r) : SolveCounts{};
+  solver_->solve(problem, solver_options_, v_after, impulses, r);
+  add(before, r);
+  solved_ = true;
 }
 
 void ImpulseKernel::move_with_the_end() {
@@ -221,7 +270,7 @@ void ImpulseKernel::limit_contacts(StepReport& report) {
     bool again = false;
     for (Rebound& r : rebound_rows_) again = seek_root(r, round == rounds - 1) || again;
     if (!again) return;
-    solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
+    run_solver(report);
   }
 }
 
@@ -249,7 +298,7 @@ void ImpulseKernel::limit_islands(StepReport& report) {
     }
     if (!again) return;
     for (Rebound& r : rebound_rows_) set_share(r);
-    solver_->solve(problem, solver_options_, v_after, impulses, report.solve);
+    run_solver(report);
   }
 }
 

@@ -56,6 +56,10 @@ class ImpulseKernel {
   /// After a change of b. What came out before does not matter: of several solutions, as friction
   /// may have, it is the same one whatever was solved first.
   void solve_again(const StepMemory& memory, StepReport& report);
+  /// From the impulses that are there, after `finish_problem`.
+  void solve_on(StepReport& report);
+  /// Rows and compliance into the problem, for `solve_on` and `certify`; `solve` does it itself.
+  void finish_problem();
   void certify(const State& state, StepReport& report);
   /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
   double joint_work();
@@ -95,6 +99,7 @@ class ImpulseKernel {
     double least = 1;  ///< share that a rebound of it found for itself
     ShareSearch search = {};
   };
+  void run_solver(StepReport& report);
   void limit_rebounds(StepReport& report);
   void limit_contacts(StepReport& report);
   void limit_islands(StepReport& report);
@@ -106,7 +111,8 @@ class ImpulseKernel {
   void count_contact(int block, StepReport& report);
 
   double h_ = 0;
-  bool whole_ = true;  ///< v_move is v_after
+  bool whole_ = true;    ///< v_move is v_after
+  bool solved_ = false;  ///< in this step, once or more
   std::unique_ptr<Solver> solver_;
   SolveOptions solver_options_;
   Certifier certifier_;

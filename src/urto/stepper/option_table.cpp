@@ -166,6 +166,7 @@ constexpr OptionRange above_0_up_to_1{
 // ---- Scopes
 
 constexpr Text run = {}, adaptive = "adaptive steps", dvi = "dvi", smooth = "smooth steppers";
+constexpr Text newton = "implicit smooth steppers and dvi-newton";
 constexpr Text implicit = "implicit smooth steppers", is_explicit = "explicit smooth steppers";
 constexpr Text dvi_and_explicit = "dvi and explicit smooth steppers", penalty = "penalty contact";
 constexpr Text fixed_point = "fixed-point solvers";
@@ -227,6 +228,8 @@ constexpr OptionInfo table[] = {
     flag<&StepperOptions::stabilise>(
         "stabilise", dvi,
         "false: position errors are left as they are, joints drift. For comparisons."),
+    flag<&StepperOptions::skip_tangential>(
+        "skip_tangential", dvi, "Contacts as if no material had friction. For comparisons."),
     flag<&StepperOptions::restitution>("restitution", dvi, "false: every impact is inelastic."),
     flag<&StepperOptions::project_joints>("project_joints", dvi_and_explicit,
                                           "Move the bodies back onto the joints after each step."),
@@ -248,9 +251,9 @@ constexpr OptionInfo table[] = {
         "newton_tolerance", "", inside_0_1, implicit,
         "Newton's iteration ends when the correction still to come is below this part of the "
         "largest acceleration."),
-    integer<&StepperOptions::newton_iterations>("newton_iterations", {.low = 1, .high = 10'000},
-                                                implicit,
-                                                "Newton's iterations before the step is cut."),
+    integer<&StepperOptions::newton_iterations>(
+        "newton_iterations", {.low = 1, .high = 10'000}, newton,
+        "Newton's iterations before the step is cut, or (dvi-newton) misses its tolerance."),
     flag<&StepperOptions::geometric_stiffness>(
         "geometric_stiffness", implicit,
         "The joints' geometric term in Newton's matrix: fewer iterations, dearer ones."),

@@ -32,6 +32,9 @@ struct StepperOptions {
   /// g/h in the rows; false leaves b = g_t only (recipe 001 checklist 17): joints drift,
   /// penetrations stay. For comparisons.
   bool stabilise = true;
+  /// Contacts without their tangential rows, as if no material had friction (recipe 001 checklist
+  /// 24). For comparisons.
+  bool skip_tangential = false;
   bool restitution = true;  ///< Newton's law where materials ask for it; false: every impact is
                             ///< inelastic, as in the source
   /// After each step move the bodies back onto the joints by Newton steps in the mass metric. The
@@ -48,7 +51,7 @@ struct StepperOptions {
                                  ///< infinitely fast oscillations
   /// Newton stops when the correction still to come is below this part of the largest acceleration.
   double newton_tolerance = 1e-9;
-  int newton_iterations = 20;       ///< then the step is cut
+  int newton_iterations = 20;       ///< then the step is cut; dvi-newton: it misses its tolerance
   bool geometric_stiffness = true;  ///< (Jᵀλ)_q in Newton's matrix: fewer iterations, dearer ones
   bool reuse_factor =
       true;  ///< keep Newton's matrix within a step while it contracts fast (modified Newton)

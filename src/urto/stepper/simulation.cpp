@@ -70,7 +70,7 @@ std::string in_a_centre(const Model& model, const State& state) {
 struct Simulation::Parts {
   Parts(const Model& model, const SimulationOptions& options) : rigid(model) {
     const StepperInfo info = find_stepper(options.stepper.name);
-    check_capabilities(info, model);
+    check_capabilities(info, model, options.stepper);
     if (options.stepper.penalty_contact && !info.contacts)
       penalty = std::make_unique<PenaltySystem>(rigid, options.stepper.penalty);
     stepper = make_stepper(mechanics(), options);

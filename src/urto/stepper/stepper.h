@@ -149,6 +149,7 @@ struct StepperInfo {
   int order = 1;          ///< of positions and velocities; on rotations where it differs, the lower
   bool implicit = false;  ///< stable on stiff springs
   bool contacts = false;  ///< contacts, limits, dry friction
+  bool restitution = false;  ///< of them, by Newton's law; else impacts are inelastic
   bool discouraged = false;  ///< kept for comparisons: the source says so, or its own numbers do
   std::string summary = {};
 };
@@ -166,9 +167,10 @@ std::vector<StepperInfo> steppers();
 /// Throws InputError with the names for a name that is none.
 StepperInfo find_stepper(std::string_view name);
 
-/// Throws InputError naming the first thing in the model that the stepper cannot treat and a
-/// stepper that can.
-void check_capabilities(const StepperInfo& stepper, const Model& model);
+/// Throws InputError naming the first thing in the model, or asked for by the options, that the
+/// stepper cannot treat and a stepper that can.
+void check_capabilities(const StepperInfo& stepper, const Model& model,
+                        const StepperOptions& options);
 
 /// The stepper that options.stepper.name names.
 std::unique_ptr<Stepper> make_stepper(const System& system, const SimulationOptions& options);

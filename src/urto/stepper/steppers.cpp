@@ -7,6 +7,7 @@
 
 #include "urto/error.h"
 #include "urto/stepper/dvi.h"
+#include "urto/stepper/dvi_newton.h"
 #include "urto/stepper/smooth_explicit.h"
 #include "urto/stepper/smooth_implicit.h"
 #include "urto/stepper/smooth_linearised.h"
@@ -41,6 +42,10 @@ std::unique_ptr<Stepper> make_dvi(const System& system, const SimulationOptions&
   return std::make_unique<DviStepper>(system, options);
 }
 
+std::unique_ptr<Stepper> make_dvi_newton(const System& system, const SimulationOptions& options) {
+  return std::make_unique<DviNewtonStepper>(system, options);
+}
+
 std::vector<Registered> built_in() {
   using Options = const StepperOptions&;
   return {
@@ -48,8 +53,16 @@ std::vector<Registered> built_in() {
         .order = 1,
         .implicit = true,
         .contacts = true,
+        .restitution = true,
         .summary = "one step problem a step: impacts, contacts, friction"},
        make_dvi},
+      {{.name = "dvi-newton",
+        .order = 1,
+        .implicit = true,
+        .contacts = true,
+        .summary = "implicit Euler with contacts: step problems until forces and gaps are those of "
+                   "the end; inelastic"},
+       make_dvi_newton},
       {{.name = "explicit-euler",
         .order = 1,
         .discouraged = true,
@@ -110,6 +123,20 @@ std::vector<Registered> built_in() {
                    "a model without it, or the stepper 'dvi', which treats it");
 }
 
+// Without a rebound there is nothing to ask for.
+void refuse_restitution(const StepperInfo& stepper, const Model& model) {
+  const auto rebounds = [](const Material& m) { return m.restitution > 0; };
+  for (const Material& m : model.materials) {
+    if (rebounds(m)) refuse(stepper, "restitution of material", m.name);
+  }
+  for (const Model::MaterialPair& pair : model.material_pairs) {
+    if (rebounds(pair.properties)) refuse(stepper, "restitution of a pair of materials", "");
+  }
+  for (const Limit& limit : model.limits) {
+    if (limit.restitution > 0) refuse(stepper, "restitution of limit", limit.name);
+  }
+}
+
 // One list per process: that is what a name in a scene means. Filled on first use, under a lock.
 struct Registry {
   std::mutex mutex;
@@ -166,8 +193,12 @@ std::unique_ptr<Stepper> make_stepper(const System& system, const SimulationOpti
 
 // Shapes may be there without ever touching: contact is refused where it happens
 // (SmoothStepper::refuse_contact).
-void check_capabilities(const StepperInfo& stepper, const Model& model) {
-  if (stepper.contacts) return;
+void check_capabilities(const StepperInfo& stepper, const Model& model,
+                        const StepperOptions& options) {
+  if (stepper.contacts) {
+    if (!stepper.restitution && options.restitution) refuse_restitution(stepper, model);
+    return;
+  }
   if (!model.limits.empty()) refuse(stepper, "limit", model.limits.front().name);
   if (!model.frictions.empty()) refuse(stepper, "joint friction", model.frictions.front().name);
   for (const Motor& motor : model.motors) {
