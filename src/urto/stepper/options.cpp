@@ -28,6 +28,10 @@ void validate(const SimulationOptions& o) {
   if (o.max_step < o.min_step) {
     throw InputError(place_of("max_step"), fmt::format("{}", o.max_step), "at least min_step");
   }
+  if (o.stepper.name == "moreau-jean" && o.stepper.activation == Activation::closed) {
+    throw InputError(place_of("activation"), "'closed'",
+                     "a prediction that moreau-jean has before its step: start, half, end or free");
+  }
   if (o.stepper.penalty_contact && find_stepper(o.stepper.name).contacts) {
     throw InputError(place_of("penalty_contact"), fmt::format("the stepper '{}'", o.stepper.name),
                      "a smooth stepper: this one treats contacts as they are");

@@ -7,6 +7,8 @@
 
 #include "urto/error.h"
 #include "urto/stepper/dvi.h"
+#include "urto/stepper/moreau_jean.h"
+#include "urto/stepper/nonsmooth_alpha.h"
 #include "urto/stepper/smooth_explicit.h"
 #include "urto/stepper/smooth_implicit.h"
 #include "urto/stepper/smooth_linearised.h"
@@ -41,6 +43,15 @@ std::unique_ptr<Stepper> make_dvi(const System& system, const SimulationOptions&
   return std::make_unique<DviStepper>(system, options);
 }
 
+std::unique_ptr<Stepper> make_moreau_jean(const System& system, const SimulationOptions& options) {
+  return std::make_unique<MoreauJeanStepper>(system, options);
+}
+
+std::unique_ptr<Stepper> make_nonsmooth_alpha(const System& system,
+                                              const SimulationOptions& options) {
+  return std::make_unique<NonsmoothAlphaStepper>(system, options);
+}
+
 std::vector<Registered> built_in() {
   using Options = const StepperOptions&;
   return {
@@ -50,6 +61,18 @@ std::vector<Registered> built_in() {
         .contacts = true,
         .summary = "one step problem a step: impacts, contacts, friction"},
        make_dvi},
+      {{.name = "moreau-jean",
+        .order = 1,
+        .implicit = true,
+        .contacts = true,
+        .summary = "θ-method at velocity level: joints drift, contacts penetrate, by O(h)"},
+       make_moreau_jean},
+      {{.name = "nonsmooth-alpha",
+        .order = 2,
+        .implicit = true,
+        .contacts = true,
+        .summary = "joints and gaps hold at positions and velocities; order 2 between impacts"},
+       make_nonsmooth_alpha},
       {{.name = "explicit-euler",
         .order = 1,
         .discouraged = true,
