@@ -1,16 +1,16 @@
 // The equations of the monolithic scheme and their derivative (recipe 004 §2.3 (44), supplement
 // §3): against differences for every status of a contact, and bounded condition as h → 0.
+#include "urto/stepper/alpha_equations.h"
+
 #include <cmath>
 #include <numbers>
 
-#include <gtest/gtest.h>
-
 #include <Eigen/SVD>
+#include <gtest/gtest.h>
 
 #include "stepper/scenes.h"
 #include "urto/math/rotation.h"
 #include "urto/mechanics/textbook_contact.h"
-#include "urto/stepper/alpha_equations.h"
 
 namespace urto {
 namespace {
@@ -31,9 +31,9 @@ struct Numbers {
   }
 };
 
-struct Setup {
-  explicit Setup(const System& system, const State& from, double h, Numbers& random)
-      : access(system), equations(access, AlphaForm::ggl) {
+struct Trial {
+  explicit Trial(const System& system, const State& from, double h, Numbers& random)
+      : access(system), equations(access) {
     start = from;
     Interactions rows;
     access.interactions(start, {.h = h, .envelope = 0.1}, rows);
@@ -59,7 +59,7 @@ double derivative_error(const System& system, const State& start,
                         const std::vector<Contact>& status, bool closed) {
   Numbers random;
   const double h = 0.1;
-  Setup s(system, start, h, random);
+  Trial s(system, start, h, random);
   EXPECT_TRUE(s.known);
   const int m = s.equations.rows().rows(), n = s.access.nv();
   s.step.a += random.vector(n);
@@ -110,8 +110,8 @@ Model contacts_of_all_kinds() {
   m.bodies.back().start.rotation = quaternion_exp(Vec3(0.02, -0.03, 0.4));
   m.bodies.back().velocity = Vec3(0.3, -0.2, -0.5);
   m.bodies.back().angular_velocity = Vec3(0.4, -0.7, 0.5);
-  const int egg = testing::add_rigid(m, "egg", {0.05, 0.02, 0.73}, 2,
-                                     Vec3(0.05, 0.06, 0.07).asDiagonal());
+  const int egg =
+      testing::add_rigid(m, "egg", {0.05, 0.02, 0.73}, 2, Vec3(0.05, 0.06, 0.07).asDiagonal());
   m.shapes.push_back(
       {.kind = ShapeKind::ellipsoid, .size = {0.3, 0.2, 0.25}, .pose = {}, .body = egg});
   m.bodies.back().angular_velocity = Vec3(-0.4, 0.8, 1.1);
@@ -179,7 +179,7 @@ TEST(AlphaEquations, ConditionIsBoundedAsStepsGetSmall) {
   double least = 1e300, most = 0;
   for (const double h : {1e-2, 1e-3, 1e-4, 1e-6, 1e-8}) {
     Numbers random;
-    Setup s(pendulum, start, h, random);
+    Trial s(pendulum, start, h, random);
     s.equations.nu[2] = h;
     s.equations.Lambda[2] = 1;
     s.equations.measure(s.step);

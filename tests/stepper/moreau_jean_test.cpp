@@ -1,12 +1,12 @@
-// The θ-method of Moreau and Jean: its variants on smooth motion, impact laws per contact, exact and
-// convex friction, compliant rows, and the energy audit. Published numbers are in tests/papers.
+// The θ-method of Moreau and Jean: its variants on smooth motion, impact laws per contact, exact
+// and convex friction, compliant rows, and the energy audit. Published numbers are in tests/papers.
 #include <array>
 #include <cmath>
 #include <numbers>
 
 #include <gtest/gtest.h>
 
-#include "stepper/scenes.h"
+#include "stepper/every_law.h"
 #include "stepper/smooth_runs.h"
 #include "urto/mechanics/textbook_contact.h"
 
@@ -75,8 +75,8 @@ TEST(MoreauJean, AllVariantsAreOfFirstOrderOnAChainOfRods) {
   for (const MoreauVariant variant : variants) {
     std::array<double, 2> error{};
     for (int k = 0; k < 2; ++k) {
-      const testing::SmoothRun run = testing::run_smooth(system, start, moreau(variant), 0.2,
-                                                         40 << k);
+      const testing::SmoothRun run =
+          testing::run_smooth(system, start, moreau(variant), 0.2, 40 << k);
       error[k] = access.difference(run.state.q, exact.q).norm();
       if (variant == MoreauVariant::semi_explicit) {
         EXPECT_EQ(run.iterations, run.steps);
@@ -107,8 +107,7 @@ TEST(MoreauJean, StepsInWhichTheIterationFailsAreCut) {
   testing::join(m, "point", JointKind::spherical, 0, 1, Vec3::Zero());
   finalize(m);
   const RigidSystem system(m);
-  const testing::SmoothRun run =
-      testing::run_smooth(system, initial_state(m), moreau(), 0.1, 5);
+  const testing::SmoothRun run = testing::run_smooth(system, initial_state(m), moreau(), 0.1, 5);
   EXPECT_GT(run.cuts, 0);
   EXPECT_TRUE(run.state.q.allFinite());
 }
@@ -200,33 +199,7 @@ TEST(MoreauJean, BlockOnASlopeSticksOrSlides) {
 // Springs in joints and in contacts, a bounded motor, a limit with restitution, joint friction and
 // cohesion: every law of the model in one run, certified and accounted for.
 TEST(MoreauJean, TreatsEveryLawOfTheModel) {
-  Model m = testing::empty_model();
-  testing::add_floor(m);
-  testing::add_ball(m, "soft", {0, 0, 0.12}, 0.1, 1);
-  m.materials.push_back({.name = "rubber", .stiffness = 2e4, .damping = 20});
-  m.shapes.back().material = 1;
-  testing::add_ball(m, "sticky", {1, 0, 0.1}, 0.1, 1);
-  m.materials.push_back({.name = "glue", .friction = 0.4, .cohesion = 3});
-  m.shapes.back().material = 2;
-  const int rod = testing::add_rigid(m, "rod", {3, 0, 1}, 1, 0.1 * Mat3::Identity());
-  const int hinge = testing::join(m, "hinge", JointKind::revolute, 0, rod, {2.5, 0, 1},
-                                  Vec3::UnitY());
-  m.limits.push_back({.name = "stop",
-                      .on = {.joint = hinge, .coordinate = 0},
-                      .lower = -0.3,
-                      .upper = 0.3,
-                      .restitution = 0.5});
-  m.frictions.push_back({.name = "dry", .on = {.joint = hinge, .coordinate = 0}, .bound = 0.05});
-  const int arm = testing::add_rigid(m, "arm", {5, 0, 1}, 1, 0.1 * Mat3::Identity());
-  const int soft = testing::join(m, "bush", JointKind::revolute, 0, arm, {4.5, 0, 1},
-                                 Vec3::UnitY());
-  m.joints[soft].softness = {.stiffness = 1e4, .damping = 10};
-  m.motors.push_back({.name = "drive",
-                      .on = {.joint = soft, .coordinate = 0},
-                      .mode = MotorMode::speed,
-                      .value = ConstantFunction{2},
-                      .max_force = 1});
-  finalize(m);
+  const Model m = testing::model_of_every_law();
   for (const MoreauVariant variant : variants) {
     SimulationOptions o = moreau(variant);
     o.duration = 0.6;

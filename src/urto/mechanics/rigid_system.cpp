@@ -421,18 +421,20 @@ void RigidSystem::add_geometric_stiffness(const State& state, const Interactions
 }
 
 // Row by row vᵀ ∂(J_rᵀ)/∂q, of the bodies that the row touches.
-void RigidSystem::rate_tangent(const State& state, const Interactions& rows,
-                               SystemWorkspace& work, BlockRows& out) const {
+void RigidSystem::rate_tangent(const State& state, const Interactions& rows, SystemWorkspace& work,
+                               BlockRows& out) const {
   Scratch& scr = scratch(work);
   refresh_places(state, scr);
   if (!rows.contacts.empty()) scr.finder.place_colliders(state, 0);
   out = rows.J;
   std::fill(out.values.begin(), out.values.end(), 0.0);
-  const auto add = [&](int block, int row, int node, const Eigen::Ref<const Eigen::RowVectorXd>& values) {
+  const auto add = [&](int block, int row, int node,
+                       const Eigen::Ref<const Eigen::RowVectorXd>& values) {
     for (int e = out.entry_start[block]; e < out.entry_start[block + 1]; ++e) {
       const BlockRows::Entry& entry = out.entries[e];
       if (entry.column != model_.layout.v_start[node]) continue;
-      Eigen::Map<Eigen::RowVectorXd>(out.values.data() + entry.offset + row * entry.width, 6) += values;
+      Eigen::Map<Eigen::RowVectorXd>(out.values.data() + entry.offset + row * entry.width, 6) +=
+          values;
     }
   };
   for (int i = 0; i < rows.blocks(); ++i) {

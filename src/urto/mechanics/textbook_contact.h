@@ -89,8 +89,8 @@ class BouncingPendulum final : public RowSystem {
 class BlockOnCorners final : public RowSystem {
  public:
   double block_mass = 1, width = 1, height = 1.5, gravity = 9.81, restitution = 0.5;
-  double friction = 0;      ///< μ; 0: rows along the normal only
-  double slope = 0;         ///< [rad] gravity leans towards +x by this
+  double friction = 0;  ///< μ; 0: rows along the normal only
+  double slope = 0;     ///< [rad] gravity leans towards +x by this
 
   BlockOnCorners() : RowSystem(3) {}
   double inertia() const { return block_mass * (width * width + height * height) / 12; }

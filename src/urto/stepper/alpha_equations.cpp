@@ -52,10 +52,10 @@ bool AlphaEquations::begin(const Interactions& detected, const AlphaStep& step,
     const bool convex = law.kind == LawKind::coulomb && options.friction == Friction::convex;
     if ((!equality && !contact) || convex || (equality && law.on_velocity && is_soft(law)))
       return false;
-    role_.push_back(contact             ? Role::contact
-                    : is_soft(law)      ? Role::spring
-                    : law.on_velocity   ? Role::speed
-                                        : Role::joint);
+    role_.push_back(contact           ? Role::contact
+                    : is_soft(law)    ? Role::spring
+                    : law.on_velocity ? Role::speed
+                                      : Role::joint);
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {
       if (equality) smooth_[r] = smooth++;
       if (role_[i] == Role::joint || (contact && r == rows_.J.row_start[i]))
@@ -107,9 +107,7 @@ AlphaEquations::ActiveSet AlphaEquations::active(const AlphaStep& step) const {
     const Law& law = rows_.laws[i];
     const int first = rows_.J.row_start[i], T = law.dim - 1;
     const double r = weight[first], g = rows_.g[first];
-    const double held = form_ == AlphaForm::modified_lcp ? nu[first] - h_ * Lambda[first]
-                                                         : nu[first];
-    set.positions[i] = held - r * g >= 0 ? 1 : 0;
+    set.positions[i] = nu[first] - r * g >= 0 ? 1 : 0;
     if (!frozen_gates.empty()) {
       set.gates[i] = frozen_gates[i];
     } else if (options_->activation == Activation::free) {
@@ -146,14 +144,13 @@ void AlphaEquations::residual(const AlphaStep& step, const ActiveSet& set, Vecto
     const Law& law = rows_.laws[i];
     for (int k = rows_.J.row_start[i]; k < rows_.J.row_start[i + 1]; ++k) {
       if (smooth_[k] >= 0)
-        r[smooth_row(k)] = role_[i] == Role::spring
-                               ? (lambda[k] + law.stiffness * rows_.g[k] + law.damping * rate_[k]) /
-                                     soft_scale(i)
-                               : free_rate_[k];
+        r[smooth_row(k)] =
+            role_[i] == Role::spring
+                ? (lambda[k] + law.stiffness * rows_.g[k] + law.damping * rate_[k]) / soft_scale(i)
+                : free_rate_[k];
       if (position_[k] >= 0) {
-        const double held = form_ == AlphaForm::modified_lcp ? nu[k] - h_ * Lambda[k] : nu[k];
-        r[position_row(k)] = open(i, set) ? -held / h_ : rows_.g[k] / h_;
-        if (!open(i, set) || form_ == AlphaForm::modified_lcp) y[k] = nu[k];
+        r[position_row(k)] = open(i, set) ? -nu[k] / h_ : rows_.g[k] / h_;
+        if (!open(i, set)) y[k] = nu[k];
       } else if (is_contact(i) && options_->friction_displacement) {
         y[k] = 0.5 * h_ * Lambda[k];
       }
@@ -181,8 +178,8 @@ void AlphaEquations::residual(const AlphaStep& step, const ActiveSet& set, Vecto
   momentum_scale_ = h_ * (y_inertia_.norm() + force_.norm() + work.norm());
   work.setZero();
   transpose_multiply_add(rows_.J, y, work);
-  const Vector reaction = step.turn.blocks() > 0 ? Vector(to_sparse(step.turn).transpose() * work)
-                                                 : work;
+  const Vector reaction =
+      step.turn.blocks() > 0 ? Vector(to_sparse(step.turn).transpose() * work) : work;
   multiply(mass_, step.U, y_inertia_);
   r.segment(at_U_, n) = (y_inertia_ - reaction) / h_;
   momentum_scale_ += (y_inertia_.norm() + reaction.norm()) / h_;
@@ -193,17 +190,20 @@ void AlphaEquations::residual(const AlphaStep& step, const ActiveSet& set, Vecto
   momentum_scale_ += y_inertia_.norm() + work.norm();
   multiply(mass_, step.free.v, y_inertia_);
   momentum_scale_ += y_inertia_.norm();
-  velocity_scale_ = largest(step.free.v) + largest(step.end.v) + h_ * largest(step.a) +
-                    largest(step.U) / h_;
+  rounding_ = 2 * gap_rounding(step.start.q);
+  velocity_scale_ =
+      largest(step.free.v) + largest(step.end.v) + h_ * largest(step.a) + largest(step.U) / h_;
 }
 
 double AlphaEquations::relative(const Vector& r) const {
   const int n = system_.nv();
-  double momentum = std::max({r.head(n).norm(), r.segment(at_U_, n).norm(),
-                              r.segment(at_W_, n).norm()});
+  double momentum =
+      std::max({r.head(n).norm(), r.segment(at_U_, n).norm(), r.segment(at_W_, n).norm()});
   // Rows that say that a multiplier is zero have its unit; they weigh least beside the others'.
-  const double velocity = std::max({largest(r.segment(at_smooth_, at_U_ - at_smooth_)),
-                                    largest(r.segment(at_position_, at_W_ - at_position_)),
+  // What positions cannot tell from zero is taken off.
+  const double gaps =
+      std::max(0.0, largest(r.segment(at_position_, at_W_ - at_position_)) - rounding_ / h_);
+  const double velocity = std::max({largest(r.segment(at_smooth_, at_U_ - at_smooth_)), gaps,
                                     largest(r.tail(at_end_ - at_velocity_))});
   if (momentum_scale_ > 0) momentum /= momentum_scale_;
   const double rows = velocity_scale_ > 0 ? velocity / velocity_scale_ : velocity;
@@ -277,7 +277,7 @@ void AlphaEquations::differentiate(const AlphaStep& step, const ActiveSet& set) 
   Vector y = Vector::Zero(rows_.rows()), work = Vector::Zero(n);
   for (int i = 0; i < rows_.blocks(); ++i) {
     for (int k = rows_.J.row_start[i]; k < rows_.J.row_start[i + 1]; ++k) {
-      if (position_[k] >= 0 && (!open(i, set) || form_ == AlphaForm::modified_lcp)) y[k] = nu[k];
+      if (position_[k] >= 0 && !open(i, set)) y[k] = nu[k];
       if (position_[k] < 0 && is_contact(i) && options_->friction_displacement)
         y[k] = 0.5 * h_ * Lambda[k];
     }
@@ -358,14 +358,13 @@ void AlphaEquations::add_rows(int block, const ActiveSet& set) {
     }
     if (position_[k] >= 0) {
       const int row = position_row(k);
-      if (held || form_ == AlphaForm::modified_lcp) add_column(JD_, k, at_U_, row, 1);
+      if (held) add_column(JD_, k, at_U_, row, 1);
       if (held) {
         add_row(JD_, k, row, 0, s_);
         add_row(JD_, k, row, at_U_, 1);
         factor_.shift(row, -1);
       } else {
         entry(row, row, 1);
-        if (form_ == AlphaForm::modified_lcp) entry(row, velocity_row(k), -1);
       }
     } else if (is_contact(block)) {
       add_column(JD_, k, at_U_, velocity_row(k), half);

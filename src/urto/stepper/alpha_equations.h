@@ -28,12 +28,6 @@ namespace urto {
 
 using RowMajorMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
-/// Which equations.
-enum class AlphaForm : std::uint8_t {
-  ggl,           ///< positions and velocities, as above: the scheme
-  modified_lcp,  ///< 0 ≤ g ⊥ ν − hΛ ≥ 0, which the source rejects: it chatters (recipe 004 §2.6)
-};
-
 class AlphaEquations {
  public:
   enum class Contact : std::uint8_t { apart, stick, slip };
@@ -45,7 +39,7 @@ class AlphaEquations {
     std::uint64_t hash() const;
   };
 
-  AlphaEquations(SystemAccess& system, AlphaForm form) : system_(system), form_(form) {}
+  explicit AlphaEquations(SystemAccess& system) : system_(system) {}
 
   /// False if the rows have a law that these equations do not know.
   bool begin(const Interactions& detected, const AlphaStep& step, const StepperOptions& options);
@@ -58,9 +52,9 @@ class AlphaEquations {
   /// Forces besides those of the system, constant during the step.
   Vector besides;
 
-  Vector lambda;   ///< λ̃ per row of the rows (equalities only) [N]
-  Vector nu;       ///< ν per row: of equalities and normals [kg m]
-  Vector Lambda;   ///< Λ per row [N s]
+  Vector lambda;  ///< λ̃ per row of the rows (equalities only) [N]
+  Vector nu;      ///< ν per row: of equalities and normals [kg m]
+  Vector Lambda;  ///< Λ per row [N s]
 
   /// Measures everything where the step is now.
   void measure(AlphaStep& step);
@@ -102,18 +96,17 @@ class AlphaEquations {
   int velocity_row(int row) const { return at_velocity_ + velocity_[row]; }
 
   SystemAccess& system_;
-  AlphaForm form_;
   const StepperOptions* options_ = nullptr;
   Interactions rows_, free_rows_;
-  std::vector<Role> role_;                           ///< per block
-  std::vector<int> smooth_, position_, velocity_;    ///< per row, −1: has none
+  std::vector<Role> role_;                         ///< per block
+  std::vector<int> smooth_, position_, velocity_;  ///< per row, −1: has none
   int at_smooth_ = 0, at_U_ = 0, at_position_ = 0, at_W_ = 0, at_velocity_ = 0, at_end_ = 0;
   double h_ = 0, s_ = 0;
 
   Vector force_, rate_, free_rate_;
   BlockMatrix mass_;
   mutable Vector y_inertia_;
-  mutable double momentum_scale_ = 0, velocity_scale_ = 0;
+  mutable double momentum_scale_ = 0, velocity_scale_ = 0, rounding_ = 0;
   // Of the derivative, with D = T(δ) and G = ∂(J v)/∂q.
   SparseMatrix M_, C_, KD_, D_, Gp_, Gv_;
   RowMajorMatrix J_, JD_, GsD_, GD_;

@@ -7,6 +7,8 @@
 namespace urto {
 namespace {
 
+constexpr double closed_gap = 1e-9;  ///< [m], as in alpha_equations.cpp
+
 bool is_contact(const Law& law) {
   return law.kind == LawKind::unilateral || law.kind == LawKind::coulomb;
 }
@@ -15,11 +17,18 @@ bool keeps_position(const Law& law) {
   return law.kind == LawKind::equality ? !law.on_velocity : is_contact(law) && !is_soft(law);
 }
 
+/// A correction that positions cannot tell from none.
+bool is_nothing(const AlphaStep& step) {
+  return step.U.size() == 0 || step.U.lpNorm<Eigen::Infinity>() <= 2 * gap_rounding(step.start.q);
+}
+
 }  // namespace
 
 AlphaPositions::AlphaPositions(SystemAccess& system, const SimulationOptions& options,
                                ThreadPool& threads)
-    : system_(system), options_(options), solver_(make_solver(options.solver.solver)),
+    : system_(system),
+      options_(options),
+      solver_(make_solver(options.solver.solver)),
       solver_options_(options.solver) {
   solver_options_.friction = Friction::convex;  // there is none
   solver_options_.threads = options.threads;
@@ -50,20 +59,34 @@ void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, 
     flexible_ = H.values != mass_.values || H.couplings != mass_.couplings;
     problem_.H = H;
   }
+  with_springs_ = flexible;
+  kappa_ = step.scheme.kappa() * h * h;
+  for (const Law& law : detected.laws)
+    flexible_ = flexible_ || (flexible && keeps_position(law) && is_soft(law));
+  included_.assign(detected.blocks(), 0);
+}
+
+// Contacts take part from when their gap was closed, or would be, on: the gaps of the others would
+// be the largest numbers of the problem, and its tolerance would be relative to them. A block that
+// takes part once does so to the end of the step.
+void AlphaPositions::include(const Interactions& rows, const Vector& nu) {
   blocks_.clear();
   compliance_.clear();
   problem_.K.sets.clear();
   problem_.K.start.assign(1, 0);
-  for (int i = 0; i < detected.blocks(); ++i) {
-    const Law& law = detected.laws[i];
-    if (!keeps_position(law) || (is_soft(law) && !flexible)) continue;
-    const int rows = height(detected, i);
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const Law& law = rows.laws[i];
+    if (!keeps_position(law) || (is_soft(law) && !with_springs_)) continue;
+    const int first = rows.J.row_start[i];
+    if (!is_contact(law) || rows.g[first] <= closed_gap || nu[first] > 0) included_[i] = 1;
+    if (included_[i] == 0) continue;
+    const int height_of = height(rows, i);
     blocks_.push_back(i);
-    problem_.K.sets.push_back(is_contact(law) ? ConvexSet::nonnegative(1) : ConvexSet::free(rows));
-    problem_.K.start.push_back(problem_.K.start.back() + rows);
-    const double soft = is_soft(law) ? 1 / (step.scheme.kappa() * h * h * law.stiffness) : 0;
-    compliance_.insert(compliance_.end(), rows, soft);
-    flexible_ = flexible_ || soft > 0;
+    problem_.K.sets.push_back(is_contact(law) ? ConvexSet::nonnegative(1)
+                                              : ConvexSet::free(height_of));
+    problem_.K.start.push_back(problem_.K.start.back() + height_of);
+    const double soft = is_soft(law) ? 1 / (kappa_ * law.stiffness) : 0;
+    compliance_.insert(compliance_.end(), height_of, soft);
   }
 }
 
@@ -73,7 +96,9 @@ void AlphaPositions::load(const Interactions& /*rows*/, const Vector& half, Vect
   if (half.size() > 0) transpose_multiply_add(turned_, half, out);
 }
 
-void AlphaPositions::pose(const AlphaStep& step, const Interactions& rows, const Vector& half) {
+void AlphaPositions::pose(const AlphaStep& step, const Interactions& rows, const Vector& half,
+                          const Vector& nu) {
+  include(rows, nu);
   if (step.turn.blocks() > 0) {
     multiply_right(rows.J, step.turn, turned_);
   } else {
@@ -101,8 +126,7 @@ void AlphaPositions::pose(const AlphaStep& step, const Interactions& rows, const
     }
     J.entry_start.push_back(static_cast<int>(J.entries.size()));
     for (int r = 0; r < height_of; ++r, ++row) {
-      problem_.b[row] =
-          compliance_[row] > 0 ? 0 : (rows.g[first + r] - along_[first + r]) / step.h;
+      problem_.b[row] = compliance_[row] > 0 ? 0 : (rows.g[first + r] - along_[first + r]) / step.h;
     }
   }
   set_compliance(problem_, compliance_);
@@ -111,13 +135,13 @@ void AlphaPositions::pose(const AlphaStep& step, const Interactions& rows, const
 void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& rows,
                                    const Vector& nu) {
   error_ = 0;
-  for (const int i : blocks_) {
+  for (int i = 0; i < rows.blocks(); ++i) {
     const Law& law = rows.laws[i];
-    if (is_soft(law)) continue;
+    if (is_soft(law) || !keeps_position(law)) continue;
     const int first = rows.J.row_start[i];
     for (int r = first; r < first + height(rows, i); ++r) {
-      const double off = is_contact(law) && !(nu[r] > 0) ? std::max(0.0, -rows.g[r])
-                                                         : std::abs(rows.g[r]);
+      const double off =
+          is_contact(law) && !(nu[r] > 0) ? std::max(0.0, -rows.g[r]) : std::abs(rows.g[r]);
       error_ = std::max(error_, off);
     }
   }
@@ -125,8 +149,11 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
   lambda_.resize(problem_.K.rows());
   int row = 0;
   for (const int i : blocks_) {
-    for (int r = 0; r < height(rows, i); ++r)
-      lambda_[row++] = nu[rows.J.row_start[i] + r] / step.h;
+    for (int r = 0; r < height(rows, i); ++r) lambda_[row++] = nu[rows.J.row_start[i] + r] / step.h;
+  }
+  if (is_nothing(step)) {
+    x_.setZero();
+    lambda_.setZero();
   }
   certifier_.certify(problem_, x_, lambda_, Friction::convex, certificate_,
                      step.end.q.lpNorm<Eigen::Infinity>() / step.h);
@@ -134,7 +161,7 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
 
 void AlphaPositions::certify(const AlphaStep& step, const Interactions& rows, const Vector& half,
                              const Vector& nu) {
-  pose(step, rows, half);
+  pose(step, rows, half, nu);
   measure_error(step, rows, nu);
 }
 
@@ -142,11 +169,10 @@ void AlphaPositions::solve(AlphaStep& step, Interactions& rows, const Vector& ha
                            int most) {
   constexpr double eps = std::numeric_limits<double>::epsilon();
   const double reach = 1 + step.start.q.lpNorm<Eigen::Infinity>();
-  const double allowed =
-      std::max(options_.stepper.projection_tolerance, 16 * eps * reach * reach);
+  const double allowed = std::max(options_.stepper.projection_tolerance, 16 * eps * reach * reach);
   step.follow(system_);
   system_.measure(step.end, rows);
-  pose(step, rows, half);
+  pose(step, rows, half, nu);
   double last = std::numeric_limits<double>::infinity();
   for (passes_ = 1;; ++passes_) {
     if (blocks_.empty()) {
@@ -173,13 +199,13 @@ void AlphaPositions::solve(AlphaStep& step, Interactions& rows, const Vector& ha
         nu[rows.J.row_start[i] + r] = step.h * lambda_[row++];
     }
     // What positions cannot tell from nothing is nothing.
-    if (step.U.size() > 0 && step.U.lpNorm<Eigen::Infinity>() <= 16 * eps * reach) {
+    if (is_nothing(step)) {
       step.U.setZero();
       nu.setZero();
     }
     step.follow(system_);
     system_.measure(step.end, rows);
-    pose(step, rows, half);
+    pose(step, rows, half, nu);
     if (most == 1) return;
     measure_error(step, rows, nu);
     const bool meets = certificate_.meets(0.1 * solver_options_.tolerance) ||

@@ -41,7 +41,8 @@ class AlphaPositions {
   double error() const { return error_; }
 
  private:
-  void pose(const AlphaStep& step, const Interactions& rows, const Vector& half);
+  void include(const Interactions& rows, const Vector& nu);
+  void pose(const AlphaStep& step, const Interactions& rows, const Vector& half, const Vector& nu);
   void measure_error(const AlphaStep& step, const Interactions& rows, const Vector& nu);
   int height(const Interactions& rows, int block) const;
   void load(const Interactions& rows, const Vector& half, Vector& out) const;
@@ -60,7 +61,9 @@ class AlphaPositions {
   BlockMatrix mass_;
   BlockFactor factor_;
   Vector x_, lambda_, along_, work_;
-  bool flexible_ = false;
+  bool flexible_ = false, with_springs_ = false;
+  double kappa_ = 0;
+  std::vector<std::uint8_t> included_ = {};  ///< per block of the rows
   int passes_ = 0;
   double error_ = 0;
 };

@@ -64,8 +64,8 @@ class MoreauJeanStepper final : public CutStepper {
   BlockFactor definite_;
   MoreauVariant variant_;
   double theta_;
-  Interactions all_;     ///< within reach, measured at the start
-  Interactions probed_;  ///< … and with the gaps of the prediction
+  Interactions all_;              ///< within reach, measured at the start
+  Interactions probed_;           ///< … and with the gaps of the prediction
   std::vector<int> active_ = {};  ///< blocks of all_ that take part
   std::vector<double> start_gap_ = {}, start_rate_ = {};  ///< per row of kernel_.rows, at the start
   std::vector<double> gap_ = {}, rate_ = {};              ///< … at the last iterate

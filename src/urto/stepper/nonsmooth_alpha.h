@@ -78,8 +78,9 @@ class NonsmoothAlphaStepper final : public CutStepper {
   std::vector<double> start_gap_ = {}, start_rate_ = {}, weight_ = {}, bound_ = {};
   Vector lambda_, nu_, Lambda_;  ///< per row of all_
   Vector half_, new_half_, besides_;
-  bool event_ = true;  ///< the last step was one
+  bool event_ = true;   ///< the last step was one
   bool exact_ = false;  ///< the equations hold all together
+  double goal_ = 0;     ///< … when their residual is at most this
   Certificate position_certificate_;
   double least_damping_ = 0;  ///< [N s/m] in place of none
   MotionPoint before_, after_;

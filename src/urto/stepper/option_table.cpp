@@ -20,9 +20,8 @@ constexpr std::string_view implicit_forces_words[] = {"automatic", "none", "semi
 constexpr std::string_view moreau_variant_words[] = {"implicit", "nearly-implicit",
                                                      "nearly-implicit-start", "semi-explicit"};
 constexpr std::string_view activation_words[] = {"automatic", "start", "half",
-                                                  "end", "free", "closed"};
+                                                 "end",       "free",  "closed"};
 constexpr std::string_view alpha_algorithm_words[] = {"one-pass", "sequential", "monolithic"};
-constexpr std::string_view carried_forces_words[] = {"none", "contacts", "sliding"};
 constexpr std::string_view restitution_bound_words[] = {"approach", "source"};
 
 constexpr std::span<const std::string_view> words_of(Friction) {
@@ -39,9 +38,6 @@ constexpr std::span<const std::string_view> words_of(Activation) {
 }
 constexpr std::span<const std::string_view> words_of(AlphaAlgorithm) {
   return alpha_algorithm_words;
-}
-constexpr std::span<const std::string_view> words_of(CarriedForces) {
-  return carried_forces_words;
 }
 constexpr std::span<const std::string_view> words_of(RestitutionBound) {
   return restitution_bound_words;
@@ -192,7 +188,8 @@ constexpr Text run = {}, adaptive = "adaptive steps", dvi = "dvi", smooth = "smo
 constexpr Text implicit = "implicit smooth steppers", is_explicit = "explicit smooth steppers";
 constexpr Text contact = "steppers with contacts", moreau = "moreau-jean";
 constexpr Text alpha = "nonsmooth-alpha", second_order = "moreau-jean, nonsmooth-alpha";
-constexpr Text projecting = "dvi, moreau-jean, explicit smooth steppers", penalty = "penalty contact";
+constexpr Text projecting = "dvi, moreau-jean, explicit smooth steppers",
+               penalty = "penalty contact";
 constexpr Text fixed_point = "fixed-point solvers";
 
 constexpr OptionInfo table[] = {
@@ -219,7 +216,8 @@ constexpr OptionInfo table[] = {
         "Pairs closer than this, plus what they can travel in a step, become contacts; 0 chooses a "
         "fortieth of the smallest width of a colliding shape (terrain not counted)."),
     flag<&SimulationOptions::assemble>("assemble", run, "Move the given start onto the joints."),
-    flag<&SimulationOptions::islands>("islands", contact, "false solves all bodies as one problem."),
+    flag<&SimulationOptions::islands>("islands", contact,
+                                      "false solves all bodies as one problem."),
     integer<&SimulationOptions::threads>(
         "threads", {.low = 1, .high = 1024}, contact,
         "Threads for detection, rows, islands and certificates: the same answer for any number."),
@@ -270,9 +268,10 @@ constexpr OptionInfo table[] = {
         "newton_tolerance", "", inside_0_1, implicit,
         "Newton's iteration ends when the correction still to come is below this part of the "
         "largest acceleration."),
-    integer<&StepperOptions::newton_iterations>("newton_iterations", {.low = 1, .high = 10'000},
-                                                "implicit smooth steppers, moreau-jean, nonsmooth-alpha",
-                                                "Newton's iterations before the step is cut."),
+    integer<&StepperOptions::newton_iterations>(
+        "newton_iterations", {.low = 1, .high = 10'000},
+        "implicit smooth steppers, moreau-jean, nonsmooth-alpha",
+        "Newton's iterations before the step is cut."),
     flag<&StepperOptions::geometric_stiffness>(
         "geometric_stiffness", implicit,
         "The joints' geometric term in Newton's matrix: fewer iterations, dearer ones."),
@@ -304,10 +303,6 @@ constexpr OptionInfo table[] = {
         "alpha_algorithm", "an algorithm", alpha,
         "Smooth motion, positions and velocities once each in a row (one-pass), again until all "
         "equations hold together (sequential), or all by one Newton iteration (monolithic)."),
-    word<&StepperOptions::carried_forces>(
-        "carried_forces", "a choice of forces", alpha,
-        "Contact forces that a step takes from the last one, for second order in contacts that "
-        "last: none, those of all contacts, or besides the friction of those that slide as a law."),
     flag<&StepperOptions::restart>(
         "restart", alpha, "Consistent accelerations after impacts and changes of contacts."),
     flag<&StepperOptions::friction_displacement>(

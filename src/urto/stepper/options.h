@@ -49,13 +49,6 @@ enum class AlphaAlgorithm : std::uint8_t {
   monolithic,  ///< Newton's method on all of them
 };
 
-/// What of the contact forces of a step the next one takes for known (recipe 004, supplement §6).
-enum class CarriedForces : std::uint8_t {
-  none,
-  contacts,
-  sliding,  ///< and the friction of contacts that slide as a law of their slip
-};
-
 struct StepperOptions {
   std::string name = "dvi";
   Friction friction = Friction::exact;
@@ -98,7 +91,6 @@ struct StepperOptions {
   Activation activation = Activation::automatic;
   RestitutionBound restitution_bound = RestitutionBound::approach;
   AlphaAlgorithm alpha_algorithm = AlphaAlgorithm::one_pass;
-  CarriedForces carried_forces = CarriedForces::none;
   bool restart = true;  ///< consistent accelerations after an impact or a change of contacts
   /// Friction moves bodies by half of its impulse within its step; without it they creep.
   bool friction_displacement = true;
