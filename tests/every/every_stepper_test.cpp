@@ -8,7 +8,7 @@
 
 #include "stepper/scenes.h"
 #include "stepper/smooth_runs.h"
-#include "urto/mechanics/textbook.h"
+#include "urto/mechanics/textbook_contact.h"
 
 namespace urto {
 namespace {
@@ -83,6 +83,16 @@ std::vector<Sample> samples() {
   auto block = std::make_shared<RockingBlock>();
   block->slope = 0.5;
   all.push_back(sample("rocking block", block, at_rest(Vector::Constant(1, 0.4))));
+  // Those that meet something, on their way to it.
+  auto ball = std::make_shared<BouncingBall>();
+  all.push_back(sample("bouncing ball", ball, at_rest(Vector::Constant(1, 1.001))));
+  auto pendulum = std::make_shared<BouncingPendulum>();
+  all.push_back(sample("bouncing pendulum", pendulum, pendulum->start(0.26)));
+  auto corners = std::make_shared<BlockOnCorners>();
+  corners->friction = 0.3;
+  all.push_back(sample("block on corners", corners, at_rest(Vec3(0, 1, 0.2))));
+  auto bar = std::make_shared<ImpactingBar>(ImpactingBar::Data{.elements = 20});
+  all.push_back(sample("impacting bar", bar, bar->start(10)));
   const auto model = std::make_shared<const Model>(testing::rod_chain(3, 0.5, 0.5));
   auto rigid = std::make_shared<RigidSystem>(*model);
   all.push_back({"rigid chain", model, rigid, initial_state(*model)});

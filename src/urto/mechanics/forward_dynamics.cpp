@@ -12,11 +12,13 @@ void measure_equalities(SystemAccess& system, const State& state, bool accelerat
 }
 
 bool ForwardDynamics::solve(SystemAccess& system, const State& state, double omega,
-                            Interactions& rows, Vector& rate, Vector& a, Vector& lambda) {
+                            Interactions& rows, Vector& rate, Vector& a, Vector& lambda,
+                            const Vector* besides) {
   const int n = system.nv();
   measure_equalities(system, state, true, rows, rate);
   system.mass(state, mass_);
   system.force(state, force_);
+  if (besides != nullptr) force_ += *besides;
   const int m = rows.rows();
   factor_.start(n, n + m);
   factor_.add(mass_);

@@ -22,10 +22,11 @@ inline double soft_force(const Interactions& rows, const Vector& rate, int block
 
 class ForwardDynamics {
  public:
-  /// Measures `rows` and `rate` and solves. False if the mass matrix is singular on what the joints
+  /// Measures `rows` and `rate` and solves; `besides` are forces that the system does not know.
+  /// False if the mass matrix is singular on what the joints
   /// allow, or not a number.
   bool solve(SystemAccess& system, const State& state, double omega, Interactions& rows,
-             Vector& rate, Vector& a, Vector& lambda);
+             Vector& rate, Vector& a, Vector& lambda, const Vector* besides = nullptr);
 
  private:
   BlockMatrix mass_;

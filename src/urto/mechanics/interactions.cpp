@@ -93,6 +93,27 @@ double* Interactions::add_entry(int column, int width) {
   return J.values.data() + offset;
 }
 
+void select_blocks(const Interactions& from, std::span<const int> blocks, Interactions& to) {
+  to.clear(from.J.columns);
+  for (const int i : blocks) {
+    to.add_block(from.laws[i], from.origins[i], from.ids[i]);
+    const int first = from.J.row_start[i], dim = from.laws[i].dim;
+    for (int e = from.J.entry_start[i]; e < from.J.entry_start[i + 1]; ++e) {
+      const BlockRows::Entry& entry = from.J.entries[e];
+      const double* values = from.J.values.data() + entry.offset;
+      std::copy_n(values, dim * entry.width, to.add_entry(entry.column, entry.width));
+    }
+    const int at = to.J.row_start[to.blocks() - 1];
+    std::copy_n(from.g.begin() + first, dim, to.g.begin() + at);
+    std::copy_n(from.g_t.begin() + first, dim, to.g_t.begin() + at);
+    std::copy_n(from.jdot_v.begin() + first, dim, to.jdot_v.begin() + at);
+  }
+  to.contacts = from.contacts;
+  to.contacts_q = from.contacts_q;
+  to.contacts_t = from.contacts_t;
+  to.horizon = from.horizon;
+}
+
 Vec3 contact_force(const Interactions& rows, int block, const Vector& impulses, double h) {
   const Law& law = rows.laws[block];
   const Contact& contact = rows.contacts[static_cast<std::size_t>(rows.origins[block].index)];

@@ -120,6 +120,9 @@ struct Interactions {
   }
 };
 
+/// Some blocks of rows, in their order, with their numbers; all contacts.
+void select_blocks(const Interactions& from, std::span<const int> blocks, Interactions& to);
+
 /// The force [N] of a contact's block on its body A, world axes, cohesion included; the multipliers
 /// are impulses of a time h (1: they are forces).
 Vec3 contact_force(const Interactions& rows, int block, const Vector& impulses, double h);

@@ -272,6 +272,16 @@ void PenaltySystem::add_geometric_stiffness(const State& state, const Interactio
   inner_.add_geometric_stiffness(state, rows, lambda, factor, *scratch(work).inner, out);
 }
 
+void PenaltySystem::rate_tangent(const State& state, const Interactions& rows,
+                                 SystemWorkspace& work, BlockRows& out) const {
+  inner_.rate_tangent(state, rows, *scratch(work).inner, out);
+}
+
+void PenaltySystem::add_mass_tangent(const State& state, const Vector& a, double factor,
+                                     SystemWorkspace& work, BlockMatrix& out) const {
+  inner_.add_mass_tangent(state, a, factor, *scratch(work).inner, out);
+}
+
 Energies PenaltySystem::energies(const State& state, SystemWorkspace& work) const {
   Scratch& s = scratch(work);
   Energies e = inner_.energies(state, *s.inner);

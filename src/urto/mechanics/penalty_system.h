@@ -55,6 +55,10 @@ class PenaltySystem final : public System {
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
                                double factor, SystemWorkspace& work,
                                BlockMatrix& out) const override;
+  void rate_tangent(const State& state, const Interactions& rows, SystemWorkspace& work,
+                    BlockRows& out) const override;
+  void add_mass_tangent(const State& state, const Vector& a, double factor, SystemWorkspace& work,
+                        BlockMatrix& out) const override;
   /// Contacts that touch get a spring, others lose theirs.
   void accept(State& state, SystemWorkspace& work) const override;
   Energies energies(const State& state, SystemWorkspace& work) const override;

@@ -230,15 +230,16 @@ void RigidSystem::measure_contact_acceleration(const State& state, int block, co
 
 // ∂(Jᵀλ)/∂q column by column: a unit motion of one of the two bodies turns the directions and moves
 // the point.
-void RigidSystem::add_contact_stiffness(const State& state, const Interactions& rows, int block,
-                                        const Vector& lambda, double factor, const Scratch& s,
-                                        BlockMatrix& out) const {
+RigidSystem::ContactStiffness RigidSystem::contact_stiffness(const State& state,
+                                                             const Interactions& rows, int block,
+                                                             const double* lambda,
+                                                             const Scratch& s) const {
   const Contact& c = rows.contacts[rows.origins[block].index];
   const Law& law = rows.laws[block];
   Vec3 force = Vec3::Zero(), moment = Vec3::Zero();  // in the frame of the contact
   for (int r = 0; r < law.dim; ++r) {
     const int row = contact_row(law, r);
-    const double value = lambda[rows.J.row_start[block] + r];
+    const double value = lambda[r];
     if (row < 3) {
       force[row] = value;
     } else {
@@ -250,10 +251,11 @@ void RigidSystem::add_contact_stiffness(const State& state, const Interactions& 
   const Mat3 axes = contact_frame(c.normal);
   const std::array<Vec3, 2> arms{c.point + c.arm - s.places[c.body_a].x,
                                  c.point - c.arm - s.places[c.body_b].x};
+  ContactStiffness out;
   for (int moving = 0; moving < 2; ++moving) {
+    std::array<Eigen::Matrix<double, 6, 6>, 2>& columns = out[moving];
+    columns.fill(Eigen::Matrix<double, 6, 6>::Zero());
     if (model_.bodies[bodies[moving]].slot < 0) continue;
-    std::array<Eigen::Matrix<double, 6, 6>, 2> columns{Eigen::Matrix<double, 6, 6>::Zero(),
-                                                       Eigen::Matrix<double, 6, 6>::Zero()};
     for (int k = 0; k < 6; ++k) {
       std::array<Vec3, 2> shift{Vec3::Zero(), Vec3::Zero()}, turn{Vec3::Zero(), Vec3::Zero()};
       if (k < 3) {
@@ -277,11 +279,8 @@ void RigidSystem::add_contact_stiffness(const State& state, const Interactions& 
             sign * A.transpose() * (change - turn[side].cross(torque));
       }
     }
-    for (int side = 0; side < 2; ++side) {
-      const int row = model_.bodies[bodies[side]].slot;
-      if (row >= 0) out.add(row, model_.bodies[bodies[moving]].slot, columns[side], -factor);
-    }
   }
+  return out;
 }
 
 }  // namespace urto

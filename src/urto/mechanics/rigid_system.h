@@ -41,6 +41,8 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
                                double factor, SystemWorkspace& work,
                                BlockMatrix& out) const override;
+  void rate_tangent(const State& state, const Interactions& rows, SystemWorkspace& work,
+                    BlockRows& out) const override;
   void accept(State& state, SystemWorkspace& /*work*/) const override {
     update_angles(model_, state);
   }
@@ -90,9 +92,10 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
                        Interactions& rows) const;
   void measure_contact_acceleration(const State& state, int block, const Scratch& s,
                                     Interactions& rows) const;
-  void add_contact_stiffness(const State& state, const Interactions& rows, int block,
-                             const Vector& lambda, double factor, const Scratch& s,
-                             BlockMatrix& out) const;
+  /// ∂(Jᵀλ)/∂q of one contact block: [moved by][acting on], zero for bodies that do not move.
+  using ContactStiffness = std::array<std::array<Eigen::Matrix<double, 6, 6>, 2>, 2>;
+  ContactStiffness contact_stiffness(const State& state, const Interactions& rows, int block,
+                                     const double* lambda, const Scratch& s) const;
 
   const Model& model_;
   std::vector<Material> materials_ = {};

@@ -136,6 +136,14 @@ class System {
                                        const Vector& /*lambda*/, double /*factor*/,
                                        SystemWorkspace& /*work*/, BlockMatrix& /*out*/) const {}
 
+  /// ∂(J v)/∂q of rows measured at this state, v that of the state: rows of the pattern of J. Made
+  /// of geometric stiffnesses, (∂(J_r v)/∂q) = vᵀ ∂(J_rᵀ)/∂q, unless a system knows better.
+  virtual void rate_tangent(const State& state, const Interactions& rows, SystemWorkspace& work,
+                            BlockRows& out) const;
+  /// out += factor · ∂(M(q) a)/∂q; nothing where the mass is constant.
+  virtual void add_mass_tangent(const State& /*state*/, const Vector& /*a*/, double /*factor*/,
+                                SystemWorkspace& /*work*/, BlockMatrix& /*out*/) const {}
+
   /// Called on every accepted state: counters of turns and the like, in the state's named arrays.
   virtual void accept(State& /*state*/, SystemWorkspace& /*work*/) const {}
   virtual Energies energies(const State& state, SystemWorkspace& work) const = 0;
@@ -202,6 +210,12 @@ class SystemAccess {
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
                                double factor, BlockMatrix& out) {
     system_.add_geometric_stiffness(state, rows, lambda, factor, *work_, out);
+  }
+  void rate_tangent(const State& state, const Interactions& rows, BlockRows& out) {
+    system_.rate_tangent(state, rows, *work_, out);
+  }
+  void add_mass_tangent(const State& state, const Vector& a, double factor, BlockMatrix& out) {
+    system_.add_mass_tangent(state, a, factor, *work_, out);
   }
   void accept(State& state) { system_.accept(state, *work_); }
   Energies energies(const State& state) { return system_.energies(state, *work_); }

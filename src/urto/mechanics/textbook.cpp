@@ -243,6 +243,14 @@ void CartPendulum::assemble(const State& state, const Coefficients& c, Tangent k
   out.add(0, 0, A);
 }
 
+void CartPendulum::add_mass_tangent(const State& state, const Vector& a, double factor,
+                                    SystemWorkspace& /*work*/, BlockMatrix& out) const {
+  const double slope = -factor * bob * length * std::sin(state.q[1]);
+  Eigen::Matrix2d A;
+  A << 0, slope * a[1], 0, slope * a[0];
+  out.add(0, 0, A);
+}
+
 Energies CartPendulum::energies(const State& state, SystemWorkspace& /*work*/) const {
   const Eigen::Vector2d v = state.v;
   return {.kinetic = 0.5 * v.dot(mass(state.q[1]) * v),

@@ -74,16 +74,16 @@ void make_point_chain(int links, double length, double mass, const Vec3& directi
 
 /// M q̈ + D q̇ + K q = load. One node where the matrices are small; one per coordinate, coupled where
 /// they have entries, above that.
-class LinearSystem final : public System {
+class LinearSystem : public System {
  public:
   LinearSystem(Matrix M, Matrix D, Matrix K, Vector load);
 
-  const Layout& layout() const override { return layout_; }
-  void force(const State& state, SystemWorkspace& work, Vector& f) const override;
+  const Layout& layout() const final { return layout_; }
+  void force(const State& state, SystemWorkspace& work, Vector& f) const final;
   void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
-                BlockMatrix& out) const override;
-  Energies energies(const State& state, SystemWorkspace& work) const override;
-  Powers powers(const State& state, SystemWorkspace& work) const override;
+                BlockMatrix& out) const final;
+  Energies energies(const State& state, SystemWorkspace& work) const final;
+  Powers powers(const State& state, SystemWorkspace& work) const final;
 
  private:
   Layout layout_ = {};
@@ -102,6 +102,8 @@ class CartPendulum final : public System {
   void force(const State& state, SystemWorkspace& work, Vector& f) const override;
   void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
+  void add_mass_tangent(const State& state, const Vector& a, double factor, SystemWorkspace& work,
+                        BlockMatrix& out) const override;
   Energies energies(const State& state, SystemWorkspace& work) const override;
 
  private:

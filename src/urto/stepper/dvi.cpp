@@ -363,7 +363,7 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
   certify(state, report);
   report.timings.certify = clock.lap();
 
-  kernel_.audit(state, options.implicit_forces != ImplicitForces::none, memory, report);
+  kernel_.audit(state, options.implicit_forces == ImplicitForces::none ? 0 : 1, memory, report);
   // At the end of the step, where the rest of an impact meets the bodies, forces have gone on for
   // half a step beyond v_move.
   if (!impacts_.empty())

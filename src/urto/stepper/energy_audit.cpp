@@ -117,8 +117,8 @@ double EnergyAuditor::row_work(const Impulses& step, int row) const {
                 (all - p) * (rate_move_[row] + rate_after_[row]));
 }
 
-// A damper's impulse is −hD v⁺ when implicit, −hD v when not; its power P(v) = vᵀDv is all we can
-// ask for, and v̄ᵀD v⁺ = P(v̄) + ¼(P(v⁺) − P(v)).
+// A damper's impulse is −hD((1 − θ)v + θv⁺), implicit with θ = 1; its power P(v) = vᵀDv is all we
+// can ask for, and v̄ᵀD((1 − θ)v + θv⁺) = P(v̄) + ¼(2θ − 1)(P(v⁺) − P(v)).
 void EnergyAuditor::add_forces(const State& state, const Impulses& step, EnergyFlow& flow) {
   probe_ = state;
   probe_.v = step.v_before;
@@ -127,8 +127,7 @@ void EnergyAuditor::add_forces(const State& state, const Impulses& step, EnergyF
   const double after = system_.powers(probe_).dissipated;
   probe_.v = mean_;
   const Powers mean = system_.powers(probe_);
-  const double sign = step.implicit_damping ? 1 : -1;
-  flow.damping += step.h * (mean.dissipated + sign * 0.25 * (after - before));
+  flow.damping += step.h * (mean.dissipated + 0.25 * (2 * step.late - 1) * (after - before));
   flow.friction += step.h * mean.friction;
   flow.supplied += step.h * mean.supplied;
 }

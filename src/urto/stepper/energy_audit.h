@@ -35,7 +35,7 @@ class EnergyAuditor {
     bool whole = true;                ///< v_move is v_after
     const std::vector<double>& push;  ///< per block, as in ImpulseKernel
     double h = 0;
-    bool implicit_damping = false;  ///< dampers act with the velocity after
+    double late = 0;  ///< dampers act with (1 − late) v + late v⁺
   };
   /// What impulses did at the state where their step started. Overwrites the flow.
   void add(const State& state, const Impulses& step, const StepMemory& memory, StepReport& report);

@@ -149,7 +149,15 @@ void ImpulseKernel::add_rebound(int block) {
   std::array<double, max_block> u{};
   multiply_add_block(rows.J, block, v_before.data(), u.data());
   const double approach = u[0] + rows.g_t[first];
-  if (rows.g[first] + h_ * approach > 0 || approach >= -law.restitution_threshold) return;
+  if (rows.g[first] + h_ * approach <= 0) add_rebound(block, approach);
+}
+
+void ImpulseKernel::add_rebound(int block, double approach) {
+  const Law& law = rows.laws[block];
+  const int first = rows.J.row_start[block];
+  if (!(law.restitution > 0) || !options.stepper.restitution ||
+      approach >= -law.restitution_threshold)
+    return;
   double& b = problem.b[first];
   rebound_rows_.push_back({.block = block, .plain = b, .approach = approach});
   b = std::min(b, rows.g_t[first] + law.restitution * approach);
@@ -409,7 +417,7 @@ void ImpulseKernel::certify(const State& state, StepReport& report) {
   report.meets_tolerance = report.certificate.meets(options.solver.tolerance);
 }
 
-void ImpulseKernel::audit(const State& state, bool implicit_damping, const StepMemory& memory,
+void ImpulseKernel::audit(const State& state, double late, const StepMemory& memory,
                           StepReport& report) {
   report.h = h_;
   report.penetration = report.early_rebound = 0;
@@ -430,7 +438,7 @@ void ImpulseKernel::audit(const State& state, bool implicit_damping, const StepM
                 .whole = whole_,
                 .push = push,
                 .h = h_,
-                .implicit_damping = implicit_damping},
+                .late = late},
                memory, report);
 }
 

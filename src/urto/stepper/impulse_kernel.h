@@ -49,6 +49,8 @@ class ImpulseKernel {
   /// Newton's law where a block approaches: its normal row must leave at −e u⁻. `b` is that of the
   /// row without restitution.
   void add_rebound(int block);
+  /// The same of a block that is known to meet: `approach` is its normal velocity before.
+  void add_rebound(int block, double approach);
 
   void solve(const StepMemory& memory, StepReport& report);
   bool rebounds(int block) const { return rebounds_[block] != 0; }  ///< in this step
@@ -64,9 +66,8 @@ class ImpulseKernel {
   /// What the rigid joints did to the kinetic energy: nothing if they were ideal.
   double joint_work();
   /// Which contacts acted, and what impulses did, at the state where the step started.
-  /// `implicit_damping`: dampers act with the velocity after.
-  void audit(const State& state, bool implicit_damping, const StepMemory& memory,
-             StepReport& report);
+  /// `late`: dampers act with (1 − late) v + late v⁺.
+  void audit(const State& state, double late, const StepMemory& memory, StepReport& report);
   /// At the state where it ended, before `remember`: joint error, stored energy, the defect.
   void finish_audit(const State& state, StepMemory& memory, StepReport& report) {
     auditor_.finish(state, memory, report);

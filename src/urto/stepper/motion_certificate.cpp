@@ -58,9 +58,10 @@ double MotionCertifier::force_rounding(double unknown) {
   return of_inertia + rounding + soft * ulps * eps * reach_;
 }
 
-void MotionCertifier::check_force_balance(double unknown) {
+void MotionCertifier::check_force_balance(double unknown, const Vector* besides) {
   const State& s = after_->state;
   system_.force(s, force_);
+  if (besides != nullptr) force_ += *besides;
   matrix_.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::symmetric);
   system_.assemble(s, {.mass = 1}, Tangent::exact, matrix_);
   matrix_.finish_assembly();

@@ -43,7 +43,8 @@ class MotionCertifier {
   /// M â = f + Jᵀλ at the end, soft rows λ = −(k g + c ġ) included. `unknown`: what of an
   /// acceleration nobody can know, where the scheme finds it from positions, which are rounded: it
   /// is taken off as well.
-  void check_force_balance(double unknown = 0);
+  /// `besides`: forces that the system does not know.
+  void check_force_balance(double unknown = 0, const Vector* besides = nullptr);
   /// The rows that hold positions: g = 0.
   void check_positions();
   /// All rigid rows at velocity level, J v + g_t = 0; with `motors_only` those on velocities alone.

@@ -17,11 +17,30 @@ namespace {
 constexpr std::string_view friction_words[] = {"exact", "convex"};
 constexpr std::string_view implicit_forces_words[] = {"automatic", "none", "semidefinite", "exact"};
 
+constexpr std::string_view moreau_variant_words[] = {"implicit", "nearly-implicit",
+                                                     "nearly-implicit-start", "semi-explicit"};
+constexpr std::string_view activation_words[] = {"automatic", "start", "half",
+                                                 "end",       "free",  "closed"};
+constexpr std::string_view alpha_algorithm_words[] = {"one-pass", "sequential", "monolithic"};
+constexpr std::string_view restitution_bound_words[] = {"approach", "source"};
+
 constexpr std::span<const std::string_view> words_of(Friction) {
   return friction_words;
 }
 constexpr std::span<const std::string_view> words_of(ImplicitForces) {
   return implicit_forces_words;
+}
+constexpr std::span<const std::string_view> words_of(MoreauVariant) {
+  return moreau_variant_words;
+}
+constexpr std::span<const std::string_view> words_of(Activation) {
+  return activation_words;
+}
+constexpr std::span<const std::string_view> words_of(AlphaAlgorithm) {
+  return alpha_algorithm_words;
+}
+constexpr std::span<const std::string_view> words_of(RestitutionBound) {
+  return restitution_bound_words;
 }
 
 // ---- From a pointer to a member to the member itself, wherever in the options its owner is
@@ -166,9 +185,13 @@ constexpr OptionRange above_0_up_to_1{
 // ---- Scopes
 
 constexpr Text run = {}, adaptive = "adaptive steps", dvi = "dvi", smooth = "smooth steppers";
-constexpr Text newton = "implicit smooth steppers and dvi-newton";
+constexpr Text newton = "implicit smooth steppers, dvi-newton, moreau-jean, nonsmooth-alpha";
 constexpr Text implicit = "implicit smooth steppers", is_explicit = "explicit smooth steppers";
-constexpr Text dvi_and_explicit = "dvi and explicit smooth steppers", penalty = "penalty contact";
+constexpr Text contact = "steppers with contacts", moreau = "moreau-jean";
+constexpr Text rebounding = "dvi, moreau-jean, nonsmooth-alpha";
+constexpr Text alpha = "nonsmooth-alpha", second_order = "moreau-jean, nonsmooth-alpha";
+constexpr Text projecting = "dvi, moreau-jean, explicit smooth steppers",
+               penalty = "penalty contact";
 constexpr Text fixed_point = "fixed-point solvers";
 
 constexpr OptionInfo table[] = {
@@ -198,9 +221,10 @@ constexpr OptionInfo table[] = {
         "Pairs closer than this, plus what they can travel in a step, become contacts; 0 chooses a "
         "fortieth of the smallest width of a colliding shape (terrain not counted)."),
     flag<&SimulationOptions::assemble>("assemble", run, "Move the given start onto the joints."),
-    flag<&SimulationOptions::islands>("islands", dvi, "false solves all bodies as one problem."),
+    flag<&SimulationOptions::islands>("islands", contact,
+                                      "false solves all bodies as one problem."),
     integer<&SimulationOptions::threads>(
-        "threads", {.low = 1, .high = 1024}, dvi,
+        "threads", {.low = 1, .high = 1024}, contact,
         "Threads for detection, rows, islands and certificates: the same answer for any number."),
     flag<&SimulationOptions::stop_on_failure>(
         "stop_on_failure", run, "End the run at the first step that misses its tolerance."),
@@ -211,7 +235,7 @@ constexpr OptionInfo table[] = {
 
     name<&StepperOptions::name>("stepper", stepper_names, run, "The time stepper."),
     word<&StepperOptions::friction>(
-        "friction", "a friction law", dvi,
+        "friction", "a friction law", contact,
         "exact: Coulomb's law; convex: its relaxation, which lifts fast-sliding bodies a little."),
     word<&StepperOptions::implicit_forces>(
         "implicit_forces", "a treatment of forces", dvi,
@@ -230,8 +254,8 @@ constexpr OptionInfo table[] = {
         "false: position errors are left as they are, joints drift. For comparisons."),
     flag<&StepperOptions::skip_tangential>(
         "skip_tangential", dvi, "Contacts as if no material had friction. For comparisons."),
-    flag<&StepperOptions::restitution>("restitution", dvi, "false: every impact is inelastic."),
-    flag<&StepperOptions::project_joints>("project_joints", dvi_and_explicit,
+    flag<&StepperOptions::restitution>("restitution", rebounding, "false: every impact is inelastic."),
+    flag<&StepperOptions::project_joints>("project_joints", projecting,
                                           "Move the bodies back onto the joints after each step."),
     number<&StepperOptions::projection_tolerance>(
         "projection_tolerance", "m, rad", positive(), run,
@@ -245,8 +269,8 @@ constexpr OptionInfo table[] = {
         "hht_alpha", "", {.low = -1.0 / 3, .high = 0, .words = "a number from -1/3 to 0"}, "hht",
         "α; more negative damps more."),
     number<&StepperOptions::spectral_radius>(
-        "spectral_radius", "", fraction, "generalised-alpha",
-        "ρ∞: what a step leaves of infinitely fast oscillations."),
+        "spectral_radius", "", fraction, "generalised-alpha, moreau-jean, nonsmooth-alpha",
+        "ρ∞: what a step leaves of infinitely fast oscillations; θ = 1/(1 + ρ∞) of moreau-jean."),
     number<&StepperOptions::newton_tolerance>(
         "newton_tolerance", "", inside_0_1, implicit,
         "Newton's iteration ends when the correction still to come is below this part of the "
@@ -265,6 +289,35 @@ constexpr OptionInfo table[] = {
     number<&StepperOptions::baumgarte>(
         "baumgarte", "1/s", zero_or_more("zero or more (1/s)"), is_explicit,
         "Pulls the joints' errors to zero at this rate; 0 lets them drift."),
+
+    word<&StepperOptions::moreau_variant>(
+        "moreau_variant", "a variant", moreau,
+        "Forces at the θ-point of the step (implicit), as the mean of both ends with the rows of "
+        "its end (nearly-implicit) or start (nearly-implicit-start), or of the start "
+        "(semi-explicit: no iteration)."),
+    word<&StepperOptions::activation>(
+        "activation", "a prediction", second_order,
+        "The prediction that closes a contact before its velocity obeys the law: the start of the "
+        "step, half a step or a step further at its velocity, where the forces alone lead, or "
+        "(nonsmooth-alpha) closed by the position correction; automatic: a step further, closed of "
+        "nonsmooth-alpha."),
+    word<&StepperOptions::restitution_bound>(
+        "restitution_bound", "a bound", second_order,
+        "After an impact u ≥ -e u⁻ of what approached (approach), or whatever u⁻ was (source)."),
+
+    word<&StepperOptions::alpha_algorithm>(
+        "alpha_algorithm", "an algorithm", alpha,
+        "Smooth motion, positions and velocities once each in a row (one-pass), again until all "
+        "equations hold together (sequential), or all by one Newton iteration (monolithic)."),
+    flag<&StepperOptions::restart>(
+        "restart", alpha, "Consistent accelerations after impacts and changes of contacts."),
+    flag<&StepperOptions::friction_displacement>(
+        "friction_displacement", alpha,
+        "Friction moves bodies by half of its impulse within its step; without it they creep."),
+    number<&StepperOptions::activation_mass>(
+        "activation_mass", "", above_0_up_to_1, alpha,
+        "Part of a contact's effective mass that weighs its gap against its multiplier in the "
+        "active sets."),
 
     flag<&StepperOptions::penalty_contact>("penalty_contact", smooth,
                                            "Contacts as stiff springs instead of refusing them."),
@@ -287,13 +340,13 @@ constexpr OptionInfo table[] = {
                                             "Damper beside the spring of friction."),
 
     name<&SolveOptions::solver>(
-        "solver", solver_names, dvi,
+        "solver", solver_names, contact,
         "The solver of the step problem; urto solve --list-solvers shows what each can do."),
     number<&SolveOptions::tolerance>("tolerance", "", positive(), run,
                                      "Every certificate must be at most this."),
-    integer<&SolveOptions::max_iterations>("max_iterations", {.low = 1, .high = 2e9}, dvi,
+    integer<&SolveOptions::max_iterations>("max_iterations", {.low = 1, .high = 2e9}, contact,
                                            "Iterations of the solver in a step."),
-    number<&SolveOptions::time_limit>("time_limit", "s", or_infinite(seconds), dvi,
+    number<&SolveOptions::time_limit>("time_limit", "s", or_infinite(seconds), contact,
                                       "Wall time of the solver in a step."),
     number<&SolveOptions::relaxation>("relaxation", "", inside_0_2, fixed_point,
                                       "ω of sor and its kin."),

@@ -35,6 +35,10 @@ void validate(const SimulationOptions& o) {
                      fmt::format("at most {:g} steps: {:.3g} s or more", most_steps,
                                  o.duration / most_steps));
   }
+  if (o.stepper.name == "moreau-jean" && o.stepper.activation == Activation::closed) {
+    throw InputError(place_of("activation"), "'closed'",
+                     "a prediction that moreau-jean has before its step: start, half, end or free");
+  }
   if (o.stepper.penalty_contact && find_stepper(o.stepper.name).contacts) {
     throw InputError(place_of("penalty_contact"), fmt::format("the stepper '{}'", o.stepper.name),
                      "a smooth stepper: this one treats contacts as they are");

@@ -20,6 +20,35 @@ enum class ImplicitForces : std::uint8_t {
           ///< be positive definite
 };
 
+/// Which forces and rows the θ-method of Moreau and Jean takes (stepper/moreau_jean.h).
+enum class MoreauVariant : std::uint8_t {
+  implicit,
+  nearly_implicit,
+  nearly_implicit_start,  ///< rows as they were at the start of the step
+  semi_explicit,
+};
+
+/// The prediction q* that decides whether a contact obeys the law of its velocity: where g(q*) ≤ 0.
+enum class Activation : std::uint8_t {
+  automatic,  ///< end for moreau-jean, closed for nonsmooth-alpha
+  start,      ///< q
+  half,       ///< q ⊕ ½h v
+  end,        ///< q ⊕ h v
+  free,       ///< where forces alone lead
+  closed,     ///< nonsmooth-alpha: what its position correction holds, or has closed
+};
+
+/// What a contact at rest or parting may do after its impact: u_N⁺ ≥ −e u_N⁻ whatever u_N⁻
+/// (source), or u_N⁺ ≥ −e min(u_N⁻, 0).
+enum class RestitutionBound : std::uint8_t { approach, source };
+
+/// How nonsmooth-alpha finds the motion of a step (stepper/nonsmooth_alpha.h).
+enum class AlphaAlgorithm : std::uint8_t {
+  one_pass,    ///< smooth motion, positions, velocities, one after the other
+  sequential,  ///< the same again and again, to the solution of all equations together
+  monolithic,  ///< Newton's method on all of them
+};
+
 struct StepperOptions {
   std::string name = "dvi";
   Friction friction = Friction::exact;
@@ -60,6 +89,16 @@ struct StepperOptions {
   bool velocity_constraints = false;
   /// ω [1/s] of Baumgarte's g̈ + 2ω ġ + ω² g = 0 in the explicit steppers; 0 lets the joints drift.
   double baumgarte = 0;
+  // Non-smooth steppers other than dvi.
+  MoreauVariant moreau_variant = MoreauVariant::nearly_implicit;
+  Activation activation = Activation::automatic;
+  RestitutionBound restitution_bound = RestitutionBound::approach;
+  AlphaAlgorithm alpha_algorithm = AlphaAlgorithm::one_pass;
+  bool restart = true;  ///< consistent accelerations after an impact or a change of contacts
+  /// Friction moves bodies by half of its impulse within its step; without it they creep.
+  bool friction_displacement = true;
+  /// Of a contact's effective mass: what weighs gaps against multipliers in the active sets.
+  double activation_mass = 1;
   /// Smooth steppers: contacts as stiff springs with damping and smoothed friction
   /// (mechanics/penalty_system.h) instead of refusing them.
   bool penalty_contact = false;

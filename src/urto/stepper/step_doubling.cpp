@@ -31,27 +31,6 @@ bool same_load(const StepMemory& a, const StepMemory& b) {
   return i == a.items.size() && j == b.items.size();
 }
 
-// Two half steps as one step: sums, and the worse of two.
-StepReport joined(const StepReport& a, const StepReport& b) {
-  StepReport r = b;
-  r.t = a.t;
-  r.h = a.h + b.h;
-  if (!(a.certificate.residual() <= b.certificate.residual())) r.certificate = a.certificate;
-  if (a.solve.status != Status::converged) r.solve = a.solve;
-  r.meets_tolerance = a.meets_tolerance && b.meets_tolerance;
-  r.joint_error = std::max(a.joint_error, b.joint_error);
-  r.penetration = std::max(a.penetration, b.penetration);
-  r.early_rebound = std::max(a.early_rebound, b.early_rebound);
-  r.stored_before = a.stored_before;
-  r.audited = a.audited && b.audited;
-  r.newton_iterations += a.newton_iterations;
-  r.factorizations += a.factorizations;
-  r.cuts += a.cuts;
-  r.energy += a.energy;
-  r.timings += a.timings;
-  return r;
-}
-
 }  // namespace
 
 struct StepDoubling::Control {

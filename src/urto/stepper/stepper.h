@@ -104,6 +104,9 @@ struct StepReport {
   StepTimings timings;
 };
 
+/// Two steps one after the other as one: sums, and the worse of two.
+StepReport joined(const StepReport& a, const StepReport& b);
+
 enum class StepStatus : std::uint8_t {
   done,    ///< the state is that at the end of the step
   event,   ///< it stopped earlier, at something that happens there: `event` says what

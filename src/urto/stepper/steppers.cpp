@@ -8,6 +8,8 @@
 #include "urto/error.h"
 #include "urto/stepper/dvi.h"
 #include "urto/stepper/dvi_newton.h"
+#include "urto/stepper/moreau_jean.h"
+#include "urto/stepper/nonsmooth_alpha.h"
 #include "urto/stepper/smooth_explicit.h"
 #include "urto/stepper/smooth_implicit.h"
 #include "urto/stepper/smooth_linearised.h"
@@ -46,6 +48,15 @@ std::unique_ptr<Stepper> make_dvi_newton(const System& system, const SimulationO
   return std::make_unique<DviNewtonStepper>(system, options);
 }
 
+std::unique_ptr<Stepper> make_moreau_jean(const System& system, const SimulationOptions& options) {
+  return std::make_unique<MoreauJeanStepper>(system, options);
+}
+
+std::unique_ptr<Stepper> make_nonsmooth_alpha(const System& system,
+                                              const SimulationOptions& options) {
+  return std::make_unique<NonsmoothAlphaStepper>(system, options);
+}
+
 std::vector<Registered> built_in() {
   using Options = const StepperOptions&;
   return {
@@ -63,6 +74,20 @@ std::vector<Registered> built_in() {
         .summary = "implicit Euler with contacts: step problems until forces and gaps are those of "
                    "the end; inelastic"},
        make_dvi_newton},
+      {{.name = "moreau-jean",
+        .order = 1,
+        .implicit = true,
+        .contacts = true,
+        .restitution = true,
+        .summary = "θ-method at velocity level: joints drift, contacts penetrate, by O(h)"},
+       make_moreau_jean},
+      {{.name = "nonsmooth-alpha",
+        .order = 2,
+        .implicit = true,
+        .contacts = true,
+        .restitution = true,
+        .summary = "joints and gaps hold at positions and velocities; order 2 between impacts"},
+       make_nonsmooth_alpha},
       {{.name = "explicit-euler",
         .order = 1,
         .discouraged = true,

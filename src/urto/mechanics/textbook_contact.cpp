@@ -1,0 +1,251 @@
+#include "urto/mechanics/textbook_contact.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "urto/math/rotation.h"
+
+namespace urto {
+
+RowSystem::Row RowSystem::measured(const Vector& q, int block, int r) const {
+  Row out{.J = Vector::Zero(nv()), .turning = Matrix::Zero(nv(), nv())};
+  row(q, block, r, out);
+  return out;
+}
+
+void RowSystem::force(const State&, SystemWorkspace& /*work*/, Vector& f) const {
+  f = load();
+}
+
+void RowSystem::assemble(const State&, const Coefficients& c, Tangent, SystemWorkspace& /*work*/,
+                         BlockMatrix& out) const {
+  if (c.mass != 0) out.add(0, 0, mass(), c.mass);
+}
+
+void RowSystem::detect(const State&, const DetectionQuery& query, SystemWorkspace& /*work*/,
+                       Interactions& rows) const {
+  rows.clear(nv());
+  const std::vector<Law> all = laws();
+  for (int i = 0; i < static_cast<int>(all.size()); ++i) {
+    if (query.equalities_only && all[i].kind != LawKind::equality) continue;
+    const Origin origin = all[i].kind == LawKind::equality ? Origin::joint : Origin::limit;
+    rows.add_block(all[i], {origin, i}, row_id(origin, i));
+    rows.add_entry(0, nv());
+  }
+}
+
+void RowSystem::measure(const State& state, bool accelerations, SystemWorkspace& /*work*/,
+                        Interactions& rows) const {
+  rows.clear_numbers();
+  for (int i = 0; i < rows.blocks(); ++i) {
+    for (int r = 0; r < rows.laws[i].dim; ++r) {
+      const Row at = measured(state.q, rows.origins[i].index, r);
+      const int n = rows.J.row_start[i] + r;
+      rows.g[n] = at.g;
+      Eigen::Map<Vector>(rows.entry(i, 0) + r * nv(), nv()) = at.J;
+      if (accelerations) rows.jdot_v[n] = state.v.dot(at.turning * state.v);
+    }
+  }
+}
+
+void RowSystem::add_geometric_stiffness(const State& state, const Interactions& rows,
+                                        const Vector& lambda, double factor,
+                                        SystemWorkspace& /*work*/, BlockMatrix& out) const {
+  for (int i = 0; i < rows.blocks(); ++i) {
+    for (int r = 0; r < rows.laws[i].dim; ++r) {
+      const double value = lambda[rows.J.row_start[i] + r];
+      if (value == 0) continue;
+      out.add(0, 0, measured(state.q, rows.origins[i].index, r).turning, -factor * value);
+    }
+  }
+}
+
+Energies RowSystem::energies(const State& state, SystemWorkspace& /*work*/) const {
+  return {.kinetic = 0.5 * state.v.dot(mass() * state.v),
+          .potential = -load().dot(state.q) - datum()};
+}
+
+// ---- The ball
+
+Matrix BouncingBall::mass() const {
+  return Matrix::Constant(1, 1, ball_mass);
+}
+
+Vector BouncingBall::load() const {
+  return Vector::Constant(1, -weight);
+}
+
+std::vector<Law> BouncingBall::laws() const {
+  return {{.kind = LawKind::unilateral, .restitution = restitution, .recovery = Recovery::linear}};
+}
+
+void BouncingBall::row(const Vector& q, int /*block*/, int /*r*/, Row& out) const {
+  out.g = q[0] - radius;
+  out.J[0] = 1;
+}
+
+// ---- The pendulum
+
+State BouncingPendulum::start(double angle) const {
+  State s;
+  s.q = Vec3(length * std::cos(angle), length * std::sin(angle), angle);
+  s.v = Vec3::Zero();
+  return s;
+}
+
+Matrix BouncingPendulum::mass() const {
+  return Vec3(bob, bob, inertia).asDiagonal();
+}
+
+Vector BouncingPendulum::load() const {
+  return Vec3(0, -bob * gravity, 0);
+}
+
+std::vector<Law> BouncingPendulum::laws() const {
+  return {{},
+          {},
+          {.kind = LawKind::unilateral, .restitution = restitution, .recovery = Recovery::linear}};
+}
+
+void BouncingPendulum::row(const Vector& q, int block, int /*r*/, Row& out) const {
+  const double c = length * std::cos(q[2]), s = length * std::sin(q[2]);
+  if (block == 2) {
+    out.g = q[0] - length / std::numbers::sqrt2;
+    out.J[0] = 1;
+    return;
+  }
+  out.g = block == 0 ? q[0] - c : q[1] - s;
+  out.J[block] = 1;
+  out.J[2] = block == 0 ? s : -c;
+  out.turning(2, 2) = block == 0 ? c : s;
+}
+
+// ---- The block
+
+Matrix BlockOnCorners::mass() const {
+  return Vec3(block_mass, block_mass, inertia()).asDiagonal();
+}
+
+Vector BlockOnCorners::load() const {
+  const double weight = block_mass * gravity;
+  return Vec3(weight * std::sin(slope), -weight * std::cos(slope), 0);
+}
+
+std::vector<Law> BlockOnCorners::laws() const {
+  Law law{.kind = LawKind::unilateral, .restitution = restitution, .recovery = Recovery::linear};
+  if (friction > 0) {
+    law.kind = LawKind::coulomb;
+    law.dim = 2;
+    law.friction = friction;
+  }
+  return {law, law};
+}
+
+// A corner at (±L/2, −l/2) in the block: its height, and its velocity along the floor.
+void BlockOnCorners::row(const Vector& q, int block, int r, Row& out) const {
+  const double c = std::cos(q[2]), s = std::sin(q[2]);
+  const double across = (block == 0 ? 0.5 : -0.5) * width, down = 0.5 * height;
+  if (r == 0) {
+    out.g = q[1] - down * c + across * s;
+    out.J << 0, 1, down * s + across * c;
+    out.turning(2, 2) = down * c - across * s;
+  } else {
+    out.J << 1, 0, down * c - across * s;
+    out.turning(2, 2) = -down * s - across * c;
+  }
+}
+
+// ---- The bowl
+
+Matrix MassInBowl::mass() const {
+  return point_mass * Mat3::Identity();
+}
+
+Vector MassInBowl::load() const {
+  return Vec3(0, 0, -point_mass * gravity);
+}
+
+std::vector<Law> MassInBowl::laws() const {
+  Law law{.kind = LawKind::unilateral, .restitution = restitution, .recovery = Recovery::linear};
+  if (friction > 0) {
+    law.kind = LawKind::coulomb;
+    law.dim = 3;
+    law.friction = friction;
+  }
+  return {law};
+}
+
+// The normal points to the middle; tangents by differences of the frame would hide its turning, so
+// they are those of the meridian: t₁ = (n × e_y) normalised, t₂ = n × t₁.
+void MassInBowl::row(const Vector& q, int /*block*/, int r, Row& out) const {
+  const double R = q.norm();
+  const Vec3 n = -q / R;
+  const Mat3 across = Mat3::Identity() - n * n.transpose();
+  const Mat3 dn = -across / R;  // ∂n/∂q
+  if (r == 0) {
+    out.g = 1 - R;
+    out.J = n;
+    out.turning = dn;
+    return;
+  }
+  const Vec3 w = n.cross(Vec3::UnitY());
+  const Vec3 t = w.normalized();
+  const Mat3 dw = -skew(Vec3::UnitY()) * dn;
+  const Mat3 dt = (Mat3::Identity() - t * t.transpose()) * dw / w.norm();
+  out.J = r == 1 ? t : Vec3(n.cross(t));
+  out.turning = r == 1 ? dt : Mat3(skew(n) * dt - skew(t) * dn);
+}
+
+// ---- The bar
+
+struct ImpactingBar::Matrices {
+  explicit Matrices(const Data& d) {
+    const int n = d.elements + 1;
+    const double l = d.length / d.elements;
+    M = K = Matrix::Zero(n, n);
+    Eigen::Matrix2d m, k;
+    m << 2, 1, 1, 2;
+    m *= d.density * l / 6;
+    if (d.lumped) m = 0.5 * d.density * l * Eigen::Matrix2d::Identity();
+    k << 1, -1, -1, 1;
+    k *= d.youngs / l;
+    for (int e = 0; e < d.elements; ++e) {
+      M.block<2, 2>(e, e) += m;
+      K.block<2, 2>(e, e) += k;
+    }
+  }
+  Matrix M, K;
+};
+
+ImpactingBar::ImpactingBar(const Data& data) : ImpactingBar(data, Matrices(data)) {}
+
+ImpactingBar::ImpactingBar(const Data& data, const Matrices& all)
+    : LinearSystem(all.M, data.damping * all.K, all.K, Vector::Zero(all.M.rows())),
+      distance_(data.distance) {}
+
+State ImpactingBar::start(double speed) const {
+  State s;
+  s.q = Vector::Zero(nq());
+  s.v = Vector::Constant(nv(), -speed);
+  return s;
+}
+
+void ImpactingBar::detect(const State&, const DetectionQuery& query, SystemWorkspace& /*work*/,
+                          Interactions& rows) const {
+  rows.clear(nv());
+  if (query.equalities_only) return;
+  const Law law{.kind = LawKind::unilateral, .recovery = Recovery::linear};
+  rows.add_block(law, {Origin::limit, 0}, row_id(Origin::limit, 0));
+  rows.add_entry(0, layout().size(0));
+}
+
+void ImpactingBar::measure(const State& state, bool /*accelerations*/, SystemWorkspace& /*work*/,
+                           Interactions& rows) const {
+  rows.clear_numbers();
+  for (int i = 0; i < rows.blocks(); ++i) {
+    rows.g[i] = distance_ + state.q[0];
+    *rows.entry(i, 0) = 1;
+  }
+}
+
+}  // namespace urto
