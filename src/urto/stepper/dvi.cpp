@@ -46,10 +46,10 @@ void DviStepper::align_positions(State& state) {
     projection_.project_positions(state, o.projection_tolerance, projection_rounds);
 }
 
-// With which speed the surfaces of a contact approach that held in the last step: by their curvature
-// alone, for nothing else happens between two steps. Rods that cross at a small angle close the gap
-// by ½κh² as they turn. Let out as fast as it came (docs, "Overlaps"), an overlap is no more than
-// one step makes; at the recovery speed alone those of many steps would pile up.
+// With which speed the surfaces of a contact approach that held in the last step: by their
+// curvature alone, for nothing else happens between two steps. Rods that cross at a small angle
+// close the gap by ½κh² as they turn. Let out as fast as it came (docs, "Overlaps"), an overlap is
+// no more than one step makes; at the recovery speed alone those of many steps would pile up.
 double DviStepper::closing_speed(int block, const StepMemory& memory) const {
   const Interactions& rows = kernel_.rows;
   if (rows.origins[block].kind != Origin::contact) return 0;
