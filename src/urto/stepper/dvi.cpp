@@ -47,9 +47,9 @@ void DviStepper::align_positions(State& state) {
 }
 
 // With which speed the surfaces of a contact approach that held in the last step: by their
-// curvature alone, for nothing else happens between two steps. A rod that rocks over a bar closes
-// the gap by ½κh² while its contact point stands still. Pushed out no faster than it came, an
-// overlap gives no energy, p·½(u + u⁺) ≤ 0; and what is left behind would pile up step by step.
+// curvature alone, for nothing else happens between two steps. Rods that cross at a small angle
+// close the gap by ½κh² as they turn. Let out as fast as it came (docs, "Overlaps"), an overlap is
+// no more than one step makes; at the recovery speed alone those of many steps would pile up.
 double DviStepper::closing_speed(int block, const StepMemory& memory) const {
   const Interactions& rows = kernel_.rows;
   if (rows.origins[block].kind != Origin::contact) return 0;
@@ -85,11 +85,10 @@ void DviStepper::add_law(int block, double h, const StepMemory& memory) {
     } else if (law.kind == LawKind::equality) {
       b += g / stabilisation_step_;
     } else {
-      double fastest = fastest_recovery(law, kernel_.options.stepper);
-      if (g / h < -fastest) fastest = std::max(fastest, closing_speed(block, memory));
-      const double rate = std::max(g / h, -fastest);
+      const double rate = std::max(g / h, -fastest_recovery(law, kernel_.options.stepper));
       b += rate;
       kernel_.push[block] = std::max(0.0, -rate);
+      if (g / h < rate) closing_[block] = closing_speed(block, memory);
     }
   }
 }
@@ -106,15 +105,20 @@ void DviStepper::detect(const State& state, double h) {
 void DviStepper::add_laws(double h, const StepMemory& memory) {
   const int blocks = kernel_.rows.blocks();
   special_.resize(blocks);
+  closing_.assign(blocks, 0.0);
   share_items(&kernel_.threads, blocks, blocks_at_a_time, [&](int i) {
     const Law& law = kernel_.rows.laws[i];
     special_[i] = law.cohesion != 0 || law.restitution > 0 ? 1 : 0;
     add_law(i, h, memory);
   });
   for (int i = 0; i < blocks; ++i) {
-    if (special_[i] == 0) continue;
-    kernel_.add_pull(i);
-    kernel_.add_rebound(i);
+    if (special_[i] != 0) {
+      kernel_.add_pull(i);
+      kernel_.add_rebound(i);
+    }
+    if (!(closing_[i] > kernel_.push[i])) continue;
+    const double out = -kernel_.rows.g[kernel_.rows.J.row_start[i]] / h;
+    kernel_.add_return(i, -closing_[i], std::min(1.0, out / closing_[i]));
   }
 }
 
@@ -310,6 +314,8 @@ void DviStepper::take_impacts_whole(const State& state, double h, const StepMemo
     const int first = rows.J.row_start[i];
     kernel_.problem.b[first] = rows.g_t[first];
   }
+  // What impacts add to the impulse of a contact would be given away at the speed of its return.
+  kernel_.drop_returns();
   kernel_.solve_again(memory, report);
   if (report.solve.status == Status::converged && !impact_gains()) return;
   // What many bodies between rigid drives cannot do at once: the next step goes on with it.

@@ -63,6 +63,7 @@ class DviStepper : public Stepper {
 
   Vector unused_;
   std::vector<std::uint8_t> special_ = {};  ///< per block: pulls, or may rebound
+  std::vector<double> closing_ = {};        ///< per block: how fast curvature closes it [m/s]
   std::vector<int> impacts_ = {};           ///< blocks whose impact is taken whole, this step
   Certificate approach_certificate_;        ///< with them, of the problem that moves the bodies
   Vector diagonal_;                         ///< of H

@@ -159,9 +159,26 @@ void ImpulseKernel::add_rebound(int block, double approach) {
       approach >= -law.restitution_threshold)
     return;
   double& b = problem.b[first];
-  rebound_rows_.push_back({.block = block, .plain = b, .approach = approach});
+  rebound_rows_.push_back(
+      {.block = block, .plain = b, .approach = approach, .restitution = law.restitution});
   b = std::min(b, rows.g_t[first] + law.restitution * approach);
   rebounds_[block] = 1;
+}
+
+void ImpulseKernel::add_return(int block, double approach, double share) {
+  if (rebounds_[block] != 0) return;
+  const int first = rows.J.row_start[block];
+  double& b = problem.b[first];
+  rebound_rows_.push_back(
+      {.block = block, .plain = b, .approach = approach, .restitution = share, .returns = true});
+  b = std::min(b, rows.g_t[first] + share * approach);
+}
+
+void ImpulseKernel::drop_returns() {
+  for (const Rebound& r : rebound_rows_) {
+    if (r.returns) problem.b[rows.J.row_start[r.block]] = r.plain;
+  }
+  std::erase_if(rebound_rows_, [](const Rebound& r) { return r.returns; });
 }
 
 void ImpulseKernel::finish_problem() {
@@ -179,9 +196,10 @@ void ImpulseKernel::solve(const StepMemory& memory, StepReport& report) {
 void ImpulseKernel::solve_again(const StepMemory& memory, StepReport& report) {
   for (Rebound& r : rebound_rows_) {
     const int first = rows.J.row_start[r.block];
-    r = {.block = r.block, .plain = r.plain, .approach = r.approach};
-    problem.b[first] =
-        std::min(r.plain, rows.g_t[first] + rows.laws[r.block].restitution * r.approach);
+    r.search = {};
+    r.share = 1;
+    r.island = 0;
+    problem.b[first] = std::min(r.plain, rows.g_t[first] + r.restitution * r.approach);
   }
   recall(memory, rows, h_, impulses);
   solve_on(report);
@@ -239,7 +257,7 @@ void ImpulseKernel::set_share(Rebound& r) {
   const int first = rows.J.row_start[r.block];
   r.share = r.search.share;
   if (!rebound_islands_.empty()) r.share *= rebound_islands_[r.island].search.share;
-  const double restitution = r.share * rows.laws[r.block].restitution;
+  const double restitution = r.share * r.restitution;
   problem.b[first] = std::min(r.plain, rows.g_t[first] + restitution * r.approach);
 }
 
@@ -268,7 +286,12 @@ void ImpulseKernel::limit_rebounds(StepReport& report) {
   if (rebound_rows_.empty()) return;
   limit_contacts(report);
   limit_islands(report);
-  for (const Rebound& r : rebound_rows_) report.limited_rebounds += r.share < 1 ? 1 : 0;
+  for (const Rebound& r : rebound_rows_) {
+    report.limited_rebounds += r.share < 1 && !r.returns ? 1 : 0;
+    // What rebounds, or returns as it came, is not pushed apart besides.
+    const int first = rows.J.row_start[r.block];
+    if (problem.b[first] < rows.g_t[first] - push[r.block]) push[r.block] = 0;
+  }
 }
 
 void ImpulseKernel::limit_contacts(StepReport& report) {
@@ -295,7 +318,7 @@ void ImpulseKernel::limit_islands(StepReport& report) {
       // A rebound moves on for the whole step, so that a body thrown up is a little too high in the
       // end, which its flight loses again. Newton's law may do so. What is less than it must not:
       // gradually, or the solver's tolerance would decide about it.
-      const double limited = std::min(1.0, (1 - island.least) / limited_from);
+      const double limited = island.returns ? 1 : std::min(1.0, (1 - island.least) / limited_from);
       const double newton = std::min(island.step, island.mean);
       const double gain = newton + limited * (island.step - newton);
       ShareSearch& search = island.search;
@@ -313,6 +336,8 @@ void ImpulseKernel::limit_islands(StepReport& report) {
 // A problem that cannot be taken apart is one island.
 void ImpulseKernel::find_rebound_islands() {
   const bool apart = islands_.find(problem, true);
+  limited_.assign(rows.blocks(), 0);
+  for (const Rebound& r : rebound_rows_) limited_[r.block] = 1;
   island_of_block_.assign(rows.blocks(), apart ? -1 : 0);
   island_of_node_.assign(H().blocks(), apart ? -1 : 0);
   if (!apart) {
@@ -322,7 +347,7 @@ void ImpulseKernel::find_rebound_islands() {
   }
   for (const Island& island : islands_.list()) {
     const auto blocks = islands_.blocks(island);
-    if (std::none_of(blocks.begin(), blocks.end(), [&](int i) { return rebounds_[i] != 0; }))
+    if (std::none_of(blocks.begin(), blocks.end(), [&](int i) { return limited_[i] != 0; }))
       continue;
     const int number = static_cast<int>(rebound_islands_.size());
     rebound_islands_.emplace_back();
@@ -345,6 +370,7 @@ void ImpulseKernel::measure_rebound_islands() {
   for (ReboundIsland& island : rebound_islands_) {
     island.step = island.mean = island.scale = 0;
     island.least = 1;
+    island.returns = false;
   }
   multiply(H(), v_before, force_);
   force_ = problem.a - force_;
@@ -378,6 +404,7 @@ void ImpulseKernel::measure_rebound_islands() {
     ReboundIsland& island = rebound_islands_[r.island];
     island.scale += impulse * std::abs(r.approach);
     if (impulse > 0) island.least = std::min(island.least, r.search.share);
+    island.returns = island.returns || (r.returns && impulse > 0);
   }
 }
 

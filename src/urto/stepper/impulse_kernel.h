@@ -51,6 +51,11 @@ class ImpulseKernel {
   void add_rebound(int block);
   /// The same of a block that is known to meet: `approach` is its normal velocity before.
   void add_rebound(int block, double approach);
+  /// The same for a contact that curvature closes while it holds: it must leave at −share·u⁻,
+  /// unless it rebounds anyhow. It is no event, and `rebounds` does not know it.
+  void add_return(int block, double approach, double share);
+  /// Leaves the returns out of what is solved again in this step.
+  void drop_returns();
 
   void solve(const StepMemory& memory, StepReport& report);
   bool rebounds(int block) const { return rebounds_[block] != 0; }  ///< in this step
@@ -88,16 +93,19 @@ class ImpulseKernel {
   struct Rebound {
     int block = 0;
     double plain = 0, approach = 0;  ///< b without restitution; normal velocity before
-    ShareSearch search = {};         ///< of its own share
-    int island = 0;                  ///< in `rebound_islands_`: its share multiplies
-    double share = 1;                ///< what it gets
+    double restitution = 0;
+    bool returns = false;     ///< closed by curvature: no rebound of Newton's law
+    ShareSearch search = {};  ///< of its own share
+    int island = 0;           ///< in `rebound_islands_`: its share multiplies
+    double share = 1;         ///< what it gets
   };
   /// An island with rebounds, and what its rigid contacts and limits did to its energy.
   struct ReboundIsland {
     double step = 0;  ///< kinetic and potential, from the start of the step to its end
     double mean = 0;  ///< the work on the mean velocity: without what forces did meanwhile
     double scale = 0;
-    double least = 1;  ///< share that a rebound of it found for itself
+    double least = 1;      ///< share that a rebound of it found for itself
+    bool returns = false;  ///< … or one of its contacts returns
     ShareSearch search = {};
   };
   void run_solver(StepReport& report);
@@ -121,6 +129,7 @@ class ImpulseKernel {
   Vector mean_;
   std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
   std::vector<Rebound> rebound_rows_ = {};
+  std::vector<std::uint8_t> limited_ = {};  ///< per block: in `rebound_rows_`
   Islands islands_;
   std::vector<ReboundIsland> rebound_islands_ = {};
   std::vector<int> island_of_block_ = {}, island_of_node_ = {};  ///< −1: without rebounds
