@@ -109,7 +109,7 @@ std::vector<Variant> variants() {
   add("adaptive eta", true, [](Options& o) { o.fixed_eta = -1; });
   add("another eta", true, [](Options& o) { o.fixed_eta = 0.7; });
   add("full steps shortened", true, [](Options& o) { o.shorten_full_steps = true; });
-  add("predictor only", true, [](Options& o) { o.predictor_only = true; });
+  add("predictor only", false, [](Options& o) { o.predictor_only = true; });
   add("residuals damped", true, [](Options& o) { o.damp_residuals = true; });
   add("residuals damped, separate steps", false, [](Options& o) { o.damp_residuals = true; });
   add("residuals carried along", true, [](Options& o) { o.recursive_residuals = true; });
@@ -177,6 +177,24 @@ TEST(InteriorPointIteration, IsThatOfADenseMethodForEveryOption) {
   }
 }
 
+// Checklist 27: another factorisation of the same matrix; the same numbers, but not the same bits.
+TEST(InteriorPointIteration, TheWholeMatrixIsFactorisedByLuWhereAskedFor) {
+  int different = 0;
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    Options options = of_the_source();
+    options.steps = Steps::common;
+    const Watched symmetric = watch(cone_program(seed, false), options);
+    options.use_symmetry = false;
+    const Watched general = watch(cone_program(seed, false), options);
+    ASSERT_GE(std::min(symmetric.iterates.size(), general.iterates.size()), 4U);
+    const Vector& a = symmetric.iterates[3].x;
+    const Vector& b = general.iterates[3].x;
+    EXPECT_LT((a - b).norm(), 1e-10 * (1 + a.norm()));
+    different += a != b ? 1 : 0;
+  }
+  EXPECT_GT(different, 0);
+}
+
 // ---- Starts
 
 /// n unit masses, each above its own unilateral row: W = I, q = a.
@@ -198,25 +216,26 @@ StepProblem unit_masses(const Vector& a) {
   return p;
 }
 
-// Recipe 001 §2.7.6, checklist 39. In units of e = √(Σq²/16) = 2 q is −4, −3, 4, √23 and zeros; the
+// Recipe 001 §2.7.6, checklist 39. Of 16 unit masses with Σq² = 16 the typical energy is 1; the
 // predictor from ones, H Δv − Δλ = q, Δv + Δλ = −1, gives Δλ = −(1 + q)/2 and Δy = Δv = (q − 1)/2.
 TEST(InteriorPointIteration, StartFromOnesIsThatOfAQuadraticProgramSolvedByHand) {
-  Vector a = Vector::Zero(16);
-  a.head(4) << -8, -6, 8, std::sqrt(92.0);
-  a *= std::sqrt(64.0 / 256.0);  // Σq² = 64
-  const double q[] = {-2, -1.5, 2, std::sqrt(92.0) / 4};
-  Options options = of_the_source();
-  options.start = Start::ones;
-  const Watched run = watch(unit_masses(a), options);
-  const Kept& start = run.iterates.front();
-  EXPECT_NEAR(start.energy, 4, 1e-14);
-  for (int i = 0; i < 16; ++i) {
-    const double free = i < 4 ? q[i] : 0;
-    EXPECT_NEAR(start.x[i], 2, 1e-14) << "ones, in units of e/√H";
-    EXPECT_NEAR(start.lambda[i], 2 * std::max(1.0, std::abs(1 - (1 + free) / 2)), 1e-13);
-    EXPECT_NEAR(start.velocity[i], 2 * std::max(1.0, std::abs(1 + (free - 1) / 2)), 1e-13);
+  for (const double sign : {1.0, -1.0}) {
+    Vector a = Vector::Zero(16);
+    a.head(4) << 3.5, -1.5, 1, std::sqrt(16 - 12.25 - 2.25 - 1);
+    a *= sign;
+    Options options = of_the_source();
+    options.start = Start::ones;
+    const Watched run = watch(unit_masses(a), options);
+    const Kept& start = run.iterates.front();
+    EXPECT_NEAR(start.energy, 1, 1e-14);
+    for (int i = 0; i < 16; ++i) {
+      EXPECT_NEAR(start.x[i], 1, 1e-14) << "ones, in units of e/√H";
+      EXPECT_NEAR(start.lambda[i], std::max(1.0, std::abs(1 - (1 + a[i]) / 2)), 1e-13);
+      EXPECT_NEAR(start.velocity[i], std::max(1.0, std::abs(1 + (a[i] - 1) / 2)), 1e-13);
+    }
+    // |1 − 4.5/2| = 1.25 of a multiplier below −1; |1 − 4.5/2| of a velocity, turned round.
+    EXPECT_NEAR(sign > 0 ? start.lambda[0] : start.velocity[0], 1.25, 1e-13);
   }
-  EXPECT_NEAR(start.velocity[3], 1 + std::sqrt(92.0) / 4, 1e-13);
 }
 
 // Recipe 001 §2.8.6, checklist 40, 59: v − λ = q, v + λ = 0, y = −λ; then the shift 1 + α.
@@ -517,8 +536,9 @@ TEST(InteriorPointIteration, CountsOfSolvesAreThoseOfTheOptions) {
       ASSERT_LE(count.strengthened, 1);
       EXPECT_EQ(count.all_factorizations(), run.solution.iterations + 1 + count.strengthened)
           << c.name;
-      EXPECT_EQ(count.solves, c.solves * run.solution.iterations + 1 + count.strengthened)
-          << c.name;
+      const int solves = c.solves * run.solution.iterations + 1;
+      EXPECT_GE(count.solves, solves) << c.name;
+      EXPECT_LE(count.solves, solves + count.strengthened) << c.name;
     }
   }
   // Each correction is one more substitution, fifteen at most; none where the step is long enough.
@@ -614,7 +634,10 @@ TEST(InteriorPointIteration, StopsAtTheFirstIterateThatMeetsAllFourCriteria) {
     for (unsigned seed = 0; seed < 6; ++seed) {
       for (const bool cones : {false, true}) {
         const StepProblem p = cones ? cone_program(seed, false) : quadratic_program(seed, false);
-        Options options;
+        // From ones, or H x − Jᵀλ = a holds at once; separate steps, or all fall together.
+        Options options = of_the_source();
+        options.start = Start::ones;
+        if (cones) options = {};
         options.stop = Options::Stop::absolute;
         options.residual_tolerance = c.residual;
         options.mu_tolerance = c.mu;
@@ -654,25 +677,28 @@ TEST(InteriorPointIteration, PartialWarmStartTakesTheVelocityAndNothingElse) {
       RandomProblem random(77 + seed);
       const Vector x = random.matrix(p.dofs(), 1);
       const Vector wrong = 1e3 * random.matrix(p.rows(), 1);
-      const Vector right = solve(p, {.solver = "prox", .friction = Friction::convex}).lambda;
+      // So good that it would end the solve at once if it were looked at.
+      const Vector right =
+          solve(p, {.solver = "prox", .tolerance = 1e-11, .friction = Friction::convex}).lambda;
       Options options;
       options.warm_start = Options::WarmStart::partial;
       options.start_velocity = &x;
-      const Watched without = watch(p, options);
+      const Watched without = watch(p, options, 1e-8);
+      ASSERT_FALSE(without.iterates.empty());
       EXPECT_EQ(without.iterates.front().x, x);
       for (const Vector* given : {&wrong, &right})
-        EXPECT_EQ(distance(watch(p, options, 1e-10, given), without), 0);
+        EXPECT_EQ(distance(watch(p, options, 1e-8, given), without), 0);
       // Without a velocity the start is cold, and so it is where nothing is to be taken.
-      const Watched cold = watch(p, {});
+      const Watched cold = watch(p, {}, 1e-8);
       options.start_velocity = nullptr;
-      EXPECT_EQ(distance(watch(p, options, 1e-10, &right), cold), 0);
+      EXPECT_EQ(distance(watch(p, options, 1e-8, &right), cold), 0);
       options.warm_start = Options::WarmStart::none;
       options.start_velocity = &x;
-      EXPECT_EQ(distance(watch(p, options, 1e-10, &right), cold), 0);
+      EXPECT_EQ(distance(watch(p, options, 1e-8, &right), cold), 0);
       const Vector nan = Vector::Constant(p.dofs(), std::nan(""));
       options.warm_start = Options::WarmStart::partial;
       options.start_velocity = &nan;
-      EXPECT_EQ(distance(watch(p, options), cold), 0);
+      EXPECT_EQ(distance(watch(p, options, 1e-8), cold), 0);
     }
   }
 }

@@ -149,9 +149,10 @@ class Method {
   Vector dual_residual() const { return p.H * at.x - p.J.transpose() * at.l - p.c; }
   Vector primal_residual() const { return p.J * at.x + p.E * at.l + p.b - at.y; }
 
-  /// Recipe 001 §2.7.6: the source's start A.
+  /// Recipe 001 §2.7.6: the source's start A; ones in units of e/√H_jj.
   void start_from_ones() {
-    at = {Vector::Ones(p.dofs()), Vector::Ones(p.rows()), Vector::Zero(p.rows())};
+    at = {p.H.diagonal().cwiseSqrt().cwiseInverse(), Vector::Ones(p.rows()),
+          Vector::Zero(p.rows())};
     for (const Block& k : p.blocks) {
       if (k.joint) continue;
       at.l.segment(k.start, k.dim) = at.y.segment(k.start, k.dim) = unit(k.dim);

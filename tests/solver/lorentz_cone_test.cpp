@@ -175,7 +175,9 @@ TEST(LorentzCone, StepsInsideAreTheIntervalThatASearchFinds) {
     const double doubt = 1e-7 * (1 + std::abs(top) * std::sqrt(std::abs(a) + du[0] * du[0]));
     if (std::abs(highest) < doubt) continue;
     if (highest < 0) {
-      EXPECT_TRUE(found.is_empty()) << n;
+      // Along a ray, up to rounding, the line may meet the cone where no search goes.
+      EXPECT_TRUE(found.is_empty() || found.low > far || found.high < -far) << n;
+      if (!found.is_empty()) continue;
       ++s.empty;
       continue;
     }

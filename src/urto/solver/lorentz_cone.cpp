@@ -141,8 +141,10 @@ Interval steps_inside(const double* u, const double* du, int d) {
   const double square = k * k - a * c;
   if (square < 0 && a < 0) return nothing;
   const double root = std::sqrt(std::max(0.0, square));
-  const double low = a > 0 ? (-k - root) / a : (-k + root) / a;   // α_m
-  const double high = a > 0 ? (-k + root) / a : (-k - root) / a;  // α_M
+  // Without cancellation: along a ray of the cone a is rounding.
+  const double sum = -(k + std::copysign(root, k));
+  const double one = sum / a, other = sum != 0 ? c / sum : 0;
+  const double low = std::min(one, other), high = std::max(one, other);  // α_m, α_M
   if (a < 0) return common({low, high}, axis);
   return common(du[0] > 0 ? Interval{high, infinity} : Interval{-infinity, low}, axis);
 }

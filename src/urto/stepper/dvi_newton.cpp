@@ -90,6 +90,7 @@ void DviNewtonStepper::linearise(const State& start, double h, const StepMemory&
 StepOutcome DviNewtonStepper::step(State& state, double h, StepMemory& memory, StepReport& report) {
   report.t = state.t;
   report.newton_iterations = 0;
+  report.timings = {};
   Stopwatch clock;
   stabilisation_step_ = h;
   begin(state, h, memory);
