@@ -177,9 +177,11 @@ TEST(MoreauJean, BlockOnASlopeSticksOrSlides) {
     Simulation run(m, o);
     testing::run_to_end(run);
     ASSERT_EQ(run.run_state(), RunState::finished) << run.failure();
+    // The prediction may close the contact a step late: as much as one step gives.
     const double a = std::max(0.0, 9.81 * (std::sin(slope) - mu * std::cos(slope)));
-    EXPECT_NEAR(testing::linear_velocity(m, run.state(), 1).x(), 0.5 * a, 1e-6);
-    EXPECT_NEAR(testing::position(m, run.state(), 1).x(), 0.125 * a, 2e-3 * a + 1e-8);
+    const double late = 9.81 * o.step;
+    EXPECT_NEAR(testing::linear_velocity(m, run.state(), 1).x(), 0.5 * a, a > 0 ? late : 1e-9);
+    EXPECT_NEAR(testing::position(m, run.state(), 1).x(), 0.125 * a, (a > 0 ? 0.5 : o.step) * late);
   }
 }
 
