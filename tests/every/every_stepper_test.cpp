@@ -91,8 +91,6 @@ std::vector<Sample> samples() {
   auto corners = std::make_shared<BlockOnCorners>();
   corners->friction = 0.3;
   all.push_back(sample("block on corners", corners, at_rest(Vec3(0, 1, 0.2))));
-  auto bar = std::make_shared<ImpactingBar>(ImpactingBar::Data{.elements = 20});
-  all.push_back(sample("impacting bar", bar, bar->start(10)));
   const auto model = std::make_shared<const Model>(testing::rod_chain(3, 0.5, 0.5));
   auto rigid = std::make_shared<RigidSystem>(*model);
   all.push_back({"rigid chain", model, rigid, initial_state(*model)});

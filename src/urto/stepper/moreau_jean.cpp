@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "urto/stepper/alpha_step.h"
 #include "urto/stepper/stopwatch.h"
 
 namespace urto {
@@ -65,7 +66,7 @@ void MoreauJeanStepper::predict(const State& state, double h) {
 bool MoreauJeanStepper::meets(int block) const {
   const Law& law = all_.laws[block];
   if (!is_contact(law) || is_soft(law)) return true;
-  return probed_.g[all_.J.row_start[block]] <= 0;
+  return probed_.g[all_.J.row_start[block]] <= gap_rounding(trial_.q);
 }
 
 void MoreauJeanStepper::select_rows(const State& state, double h) {
