@@ -256,7 +256,8 @@ int run(SolveCommand& command) {
     }
   }
   if (command.json) fmt::print("{}\n", to_json(results, report, code).dump(2));
-  if (interrupt_requested() && code == interrupted_code()) fmt::print(stderr, "urto: interrupted\n");
+  if (interrupt_requested() && code == interrupted_code())
+    fmt::print(stderr, "urto: interrupted\n");
   return code;
 }
 
