@@ -16,8 +16,9 @@ inline std::string found_expected(std::string_view where, std::string_view found
          std::string(expected);
 }
 
-/// A message as it can be shown: at most a kilobyte. Names and values of a file may have any length;
-/// of a message that is too long the beginning (the place) and the end (what was expected) are kept.
+/// A message as it can be shown: at most a kilobyte. Names and values of a file may have any
+/// length; of a message that is too long the beginning (the place) and the end (what was expected)
+/// are kept.
 inline std::string clipped(std::string text) {
   constexpr std::size_t longest = 1000, head = 680, tail = 300;
   if (text.size() <= longest) return text;

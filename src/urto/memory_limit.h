@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
-
 #include <unistd.h>
 
 #include "urto/error.h"
@@ -20,8 +19,9 @@ namespace memory_detail {
 
 inline std::uint64_t physical_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
-                               : std::uint64_t{8} << 30;
+  return pages > 0 && page > 0
+             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+             : std::uint64_t{8} << 30;
 }
 
 inline std::atomic<std::uint64_t>& limit() {
@@ -72,8 +72,8 @@ inline bool exceeds_memory(double bytes) {
 
 /// What to say when an allocation has failed.
 inline std::string out_of_memory() {
-  return "out of memory: the limit is " +
-         memory_text(static_cast<double>(memory_limit())) + " (--memory-limit)";
+  return "out of memory: the limit is " + memory_text(static_cast<double>(memory_limit())) +
+         " (--memory-limit)";
 }
 
 /// Throws InputError if `bytes` more are too many: "where: found WHAT, which needs about 12 GiB of
@@ -82,8 +82,7 @@ inline void require_memory(double bytes, std::string_view where, std::string_vie
   if (!exceeds_memory(bytes)) return;
   throw InputError(
       where, std::string(what) + ", which needs about " + memory_text(bytes) + " of memory",
-      "at most " + memory_text(static_cast<double>(memory_limit())) +
-          " in all (--memory-limit)");
+      "at most " + memory_text(static_cast<double>(memory_limit())) + " in all (--memory-limit)");
 }
 
 }  // namespace urto

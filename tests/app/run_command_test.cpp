@@ -185,11 +185,11 @@ TEST_F(RunCommand, AskedToEndItWritesACheckpointToo) {
 TEST_F(RunCommand, TwoInOneFolderAreRefusedAndTheFirstSaysHowItWent) {
   const fs::path go = path("go");
   const std::string missed =
-      "('" URTO_COMMAND "' run busy.json -o both --tol 1e-30 --duration 20 -q 2>first; echo $? "
+      "('" URTO_COMMAND
+      "' run busy.json -o both --tol 1e-30 --duration 20 -q 2>first; echo $? "
       ">code) & ";
-  const std::string second =
-      "while ! [ -e both/.urto-lock ]; do sleep 0.01; done; '" URTO_COMMAND
-      "' run hanging.json -o both -q 2>second; echo $? >other; wait";
+  const std::string second = "while ! [ -e both/.urto-lock ]; do sleep 0.01; done; '" URTO_COMMAND
+                             "' run hanging.json -o both -q 2>second; echo $? >other; wait";
   ASSERT_EQ(std::system(("cd '" + path("").string() + "'; " + missed + second).c_str()), 0);
   EXPECT_EQ(contents(path("code")), "3\n") << contents(path("first"));
   EXPECT_EQ(contents(path("other")), "2\n");
@@ -236,8 +236,8 @@ TEST_F(RunCommand, ASearchForAnEquilibriumCanBeInterrupted) {
 
 TEST_F(RunCommand, MessagesAreShort) {
   const std::string name(70'000, 'a');
-  std::ofstream(path("long.json")) << R"({"urto": 1, "bodies": [{"name": "b", "kind": ")" + name +
-                                          R"("}]})";
+  std::ofstream(path("long.json"))
+      << R"({"urto": 1, "bodies": [{"name": "b", "kind": ")" + name + R"("}]})";
   const Output o = run("check long.json");
   EXPECT_EQ(o.code, 2);
   EXPECT_LE(o.err.size(), 1024u);

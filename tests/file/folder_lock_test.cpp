@@ -2,10 +2,10 @@
 
 #include <fstream>
 #include <string>
-
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <gtest/gtest.h>
 
 #include "urto/error.h"
 #include "urto/file/whole_file.h"

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
-
-#include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include <gtest/gtest.h>
 
 #include "urto/error.h"
 #include "urto/file/growing_file.h"

@@ -2,10 +2,10 @@
 
 #include <fstream>
 #include <limits>
-
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <gtest/gtest.h>
 
 #include "urto/error.h"
 #include "urto/file/hdf5_io.h"

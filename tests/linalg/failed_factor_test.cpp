@@ -225,11 +225,11 @@ TEST(FailedFactor, OfEigensOwnIsNotUsedWhereItIsChecked) {
   EXPECT_TRUE(all_nan(Checked<Eigen::LLT<Matrix>>(singular).solve(b), 3));
   EXPECT_TRUE(all_nan(Checked<Eigen::LLT<Matrix>>(odd).solve(b), 3)) << "Eigen takes no notice";
   EXPECT_TRUE(all_nan(Checked<Eigen::LDLT<Matrix>>(odd).solve(b), 3));
-  EXPECT_TRUE(all_nan(Checked<Eigen::SparseLU<SparseMatrix>>(band(300, true)).solve(
-                          Vector(Vector::Ones(300))),
-                      300));
-  EXPECT_TRUE(all_nan(Checked<Eigen::SimplicialLDLT<SparseMatrix>>(with_nan(band(9))).solve(
-                          Vector(Vector::Ones(9))),
+  EXPECT_TRUE(all_nan(
+      Checked<Eigen::SparseLU<SparseMatrix>>(band(300, true)).solve(Vector(Vector::Ones(300))),
+      300));
+  EXPECT_TRUE(all_nan(Checked<Eigen::SimplicialLDLT<SparseMatrix>>(with_nan(band(9)))
+                          .solve(Vector(Vector::Ones(9))),
                       9));
   const Checked<Eigen::SelfAdjointEigenSolver<Matrix>> eigen(odd);
   EXPECT_FALSE(eigen.ok());

@@ -334,7 +334,7 @@ TEST(ModelScales, OfAFormlessBodyIsTheRodOfItsInertia) {
                                   "test");
   const ModelScales s = scales_of(scene.model);
   EXPECT_NEAR(s.size, 3 * std::sqrt(3.0), 1e-12) << "a cube around it";
-  EXPECT_NEAR(least_energy(scene.model, s, 0.1), 2 * 10 * 10 * 0.01, 1e-12) << "m g · g h²";
+  EXPECT_NEAR(least_energy(scene.model, s, 0.1, 1), 2 * 10 * 10 * 0.01, 1e-12) << "m g · g h²";
 }
 
 // ---- The start

@@ -129,8 +129,9 @@ TEST(MeshFile, ObjMistakesHaveTheirLine) {
                           "v/vt/vn",
                           shown ? fmt::format("'{}'", bad) : "something else"));
   }
-  EXPECT_EQ(obj_message("v 0 0 0\n\x01z 3"),
-            "m.obj:2: found something else, expected a line of an OBJ file, as 'v x y z' or 'f 1 2 3'");
+  EXPECT_EQ(
+      obj_message("v 0 0 0\n\x01z 3"),
+      "m.obj:2: found something else, expected a line of an OBJ file, as 'v x y z' or 'f 1 2 3'");
 }
 
 TEST(MeshFile, StlInBothFormsIsTheSameSolid) {

@@ -311,7 +311,7 @@ TEST(SceneErrors, Generators) {
       {with(R"("grid", "count": [2, 1, 1], "spacing": [1, 0, 0], "body": {"mas": 1})"),
        "/bodies/0 ('grid-0-0-0')/mas: unknown key 'mas' in a body, did you mean 'mass'?"},
       {with(R"("grid", "count": [2000, 1000, 1], "spacing": [1, 0, 0], "body": {})"),
-       "/bodies/0/count: found [2000,1000,1], expected at most 1000000 bodies"},
+       "/bodies/0/count: found [2000,1000,1], expected at most 1000000 bodies in all"},
       {with(R"("grid", "count": [2, 1, 1], "spacing": [1, 0, 0], "body": {"mass": 1},
                "links": {"stifness": 1})"),
        "/bodies/0/links/stifness: unknown key 'stifness' in the links of a grid, did you mean "
@@ -406,7 +406,7 @@ TEST_F(SceneIncludeErrors, AreReportedWhereTheyWereMade) {
   write("bad.json", "{\n!}");
   EXPECT_EQ(message(write("main.json", scene_text(R"("include": ["bad.json"])"))),
             "bad.json: line 2, column 1: syntax error while parsing object key - invalid literal; "
-            "last read: '{<U+000A>!'; expected string literal");
+            "expected string literal");
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include "scene_samples.h"
 #include "urto/memory_limit.h"
@@ -61,8 +61,9 @@ TEST(SceneLimits, BodiesAreCountedInAll) {
       "from": [0, 0, 0], "direction": [1, 0, 0], "link_length": 1, "radius": 0.1, "density": 1,
       "joint": "spherical"}}])",
       grid(2, "a"))));
-  EXPECT_TRUE(says(said, "/bodies/2/count: found 999999 bodies, expected at most 1000000 in all, of "
-                         "which 3 are there already"))
+  EXPECT_TRUE(says(said,
+                   "/bodies/2/count: found 999999, expected at most 1000000 bodies in all, of "
+                   "which 3 are there already"))
       << said;
   EXPECT_TRUE(says(message_of(scene_text(R"("bodies": [)" + grid(1'000'001, "a") + "]")),
                    "/bodies/0/count/0"));
@@ -72,12 +73,13 @@ TEST(SceneLimits, NamesAndTextsHaveALength) {
   const std::string letters(256, 'x');
   EXPECT_TRUE(says(message_of(with_body(R"("name": ")" + letters + R"(", "kind": "fixed")")),
                    "/bodies/0/name: found a name of 256 bytes, expected at most 255"));
-  EXPECT_EQ(message_of(with_body(R"("name": ")" + letters.substr(1) + R"(", "kind": "fixed")")), "");
+  EXPECT_EQ(message_of(with_body(R"("name": ")" + letters.substr(1) + R"(", "kind": "fixed")")),
+            "");
   EXPECT_TRUE(says(message_of(scene_text(R"("title": ")" + std::string(5000, 'x') + '"')),
                    "/title: found a text of 5000 bytes, expected at most 4096"));
-  for (const char* odd : {R"("title": "a\u0000b")", R"("title": "\u001b[2J")",
-                          R"("include": ["part.json\u0000x"])", R"("watch": ["a\u0000.x"])",
-                          R"("description": "\u007f")"})
+  for (const char* odd :
+       {R"("title": "a\u0000b")", R"("title": "\u001b[2J")", R"("include": ["part.json\u0000x"])",
+        R"("watch": ["a\u0000.x"])", R"("description": "\u007f")"})
     EXPECT_TRUE(says(message_of(scene_text(odd)), "without control characters")) << odd;
   EXPECT_EQ(message_of(scene_text(R"("description": "two\nlines\tand a tab")")), "");
 }
@@ -137,9 +139,9 @@ TEST_F(SceneFileLimits, OnlyRegularFilesAreRead) {
   ASSERT_EQ(mkfifo((directory_ / "pipe.obj").c_str(), 0600), 0);
   fs::create_symlink("/dev/zero", directory_ / "zero.obj");
   const auto mesh = [&](const char* file) {
-    return message(write("s.json", with_body(fmt::format(
-                                       R"("kind": "fixed", "shapes": [{{"kind": "mesh", "file": "{}"}}])",
-                                       file))));
+    return message(write(
+        "s.json", with_body(fmt::format(
+                      R"("kind": "fixed", "shapes": [{{"kind": "mesh", "file": "{}"}}])", file))));
   };
   for (const char* file : {"pipe.obj", "zero.obj"}) {
     EXPECT_EQ(mesh(file), fmt::format("s.json: /bodies/0/shapes/0/file: {}: found a device or a "
@@ -147,8 +149,9 @@ TEST_F(SceneFileLimits, OnlyRegularFilesAreRead) {
                                       file));
   }
   for (const char* file : {"pipe", "/dev/zero", "/dev/urandom"}) {
-    EXPECT_TRUE(says(message(write("s.json", scene_text(fmt::format(R"("include": ["{}"])", file)))),
-                     "found a device or a pipe"));
+    EXPECT_TRUE(
+        says(message(write("s.json", scene_text(fmt::format(R"("include": ["{}"])", file)))),
+             "found a device or a pipe"));
   }
   EXPECT_TRUE(says(message(directory_ / "pipe"), "found a device or a pipe"));
 }
@@ -166,18 +169,18 @@ TEST_F(SceneFileLimits, NothingOfAFileThatIsNoSceneIsShown) {
   std::vector<std::string> scenes;
   for (const char* file : {"secret", "secret.json", "list.json", "word.json"})
     scenes.push_back(scene_text(fmt::format(R"("include": ["{}"])", file)));
-  for (const char* shape : {R"("kind": "mesh", "file": "secret.obj")",
-                            R"("kind": "hull", "file": "secret.stl")",
-                            R"("kind": "height-field", "file": "secret.csv", "spacing": 1)"})
+  for (const char* shape :
+       {R"("kind": "mesh", "file": "secret.obj")", R"("kind": "hull", "file": "secret.stl")",
+        R"("kind": "height-field", "file": "secret.csv", "spacing": 1)"})
     scenes.push_back(with_body(fmt::format(R"("kind": "fixed", "shapes": [{{{}}}])", shape)));
   for (const std::string& text : scenes) {
     const std::string said = message(write("s.json", text));
     EXPECT_NE(said, "") << text;
     EXPECT_FALSE(says(said, "hunter2")) << said;
-    EXPECT_FALSE(says(said, "'h'")) << said;
+    EXPECT_FALSE(says(said, "last read")) << said;
   }
   // What the user named is shown.
-  EXPECT_TRUE(says(message_of("{\"urto\": nonsense}"), "'no'"));
+  EXPECT_TRUE(says(message_of("{\"urto\": nonsense}"), "last read: '"));
 }
 
 TEST(SceneNames, ThatBeginWithAnEqualsSignAreNames) {
@@ -223,7 +226,8 @@ bool refers(const json& entry, const std::string& definition) {
   return false;
 }
 
-void visit_properties(const json& node, const std::function<void(std::string, const json&)>& visit) {
+void visit_properties(const json& node,
+                      const std::function<void(std::string, const json&)>& visit) {
   if (node.is_object() && node.contains("properties") && node["properties"].is_object()) {
     for (const auto& [key, entry] : node["properties"].items()) visit(key, entry);
   }
@@ -233,15 +237,15 @@ void visit_properties(const json& node, const std::function<void(std::string, co
 
 // The table of keys whose values are texts is that of the schema.
 TEST(SceneNames, AreWhereTheSchemaHasThem) {
-  const json schema =
-      json::parse(text_of(source_directory() / "src/urto/scene/scene.schema.json"));
+  const json schema = json::parse(text_of(source_directory() / "src/urto/scene/scene.schema.json"));
   int names = 0, numbers = 0;
   visit_properties(schema, [&](const std::string& key, const json& entry) {
     if (refers(entry, "name") || (entry.value("type", "") == "string" && !entry.contains("enum"))) {
       EXPECT_TRUE(scene::is_text_key(key)) << key;
       ++names;
     }
-    for (const char* number : {"number", "positive", "non-negative", "fraction", "count", "vector"}) {
+    for (const char* number :
+         {"number", "positive", "non-negative", "fraction", "count", "vector"}) {
       if (!refers(entry, number)) continue;
       EXPECT_FALSE(scene::is_text_key(key)) << key;
       ++numbers;

@@ -21,9 +21,9 @@ double asymmetry_of(const Matrix& K) {
 }
 
 [[noreturn]] void fail_eigen(const Matrix& A) {
-  throw InputError("modes",
-                   A.allFinite() ? "eigenvalues that do not converge" : "a matrix that is not finite",
-                   "stiffness, damping and masses of ordinary size");
+  throw InputError(
+      "modes", A.allFinite() ? "eigenvalues that do not converge" : "a matrix that is not finite",
+      "stiffness, damping and masses of ordinary size");
 }
 
 Modes dense_modes(const Linearisation& l, int count) {

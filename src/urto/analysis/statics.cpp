@@ -196,8 +196,8 @@ double Equilibrium::lowest_stiffness() {
   const Matrix N = allowed_motions(to_sparse(mass_), J);
   if (N.cols() == 0) return 0;
   const Matrix reduced = N.transpose() * K * N;
-  const Checked<Eigen::SelfAdjointEigenSolver<Matrix>> eigen(
-      0.5 * (reduced + reduced.transpose()), Eigen::EigenvaluesOnly);
+  const Checked<Eigen::SelfAdjointEigenSolver<Matrix>> eigen(0.5 * (reduced + reduced.transpose()),
+                                                             Eigen::EigenvaluesOnly);
   return eigen.ok() ? eigen->eigenvalues()[0] : std::numeric_limits<double>::quiet_NaN();
 }
 

@@ -8,9 +8,8 @@
 #include <exception>
 #include <iostream>
 #include <new>
-#include <system_error>
-
 #include <sys/resource.h>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <Eigen/Core>

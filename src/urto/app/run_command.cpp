@@ -265,7 +265,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   sub->footer(
       "Exit code: 0 the verdict is good or has remarks, 2 bad input (nothing written), 3 the "
       "verdict is failure: the run\nfailed, a step missed its tolerance, or its motion cannot be "
-      "believed (what was recorded is kept), 130 Ctrl-C,\n143 SIGTERM, 129 SIGHUP (a checkpoint is kept).");
+      "believed (what was recorded is kept), 130 Ctrl-C,\n143 SIGTERM, 129 SIGHUP (a checkpoint is "
+      "kept).");
   sub->callback([command, &exit_code] { exit_code = run(*command); });
 }
 

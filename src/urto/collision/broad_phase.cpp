@@ -24,11 +24,12 @@ std::size_t most_pairs() {
 }
 
 [[noreturn]] void fail_many_pairs(std::size_t most) {
-  throw InputError("collision",
-                   fmt::format("more than {} million pairs of shapes near each other", most / 1000000),
-                   fmt::format("at most that many with the memory there is, {} (--memory-limit); do "
-                               "bodies stand in one place?",
-                               memory_text(static_cast<double>(memory_limit()))));
+  throw InputError(
+      "collision",
+      fmt::format("more than {} million pairs of shapes near each other", most / 1000000),
+      fmt::format("at most that many with the memory there is, {} (--memory-limit); do "
+                  "bodies stand in one place?",
+                  memory_text(static_cast<double>(memory_limit()))));
 }
 
 }  // namespace

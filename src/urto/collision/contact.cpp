@@ -26,10 +26,11 @@ std::size_t most_contacts() {
 }
 
 [[noreturn]] void fail_many_contacts(std::size_t most) {
-  throw InputError("collision", fmt::format("more than {} contacts at once", most),
-                   fmt::format("at most that many with the memory there is, {} (--memory-limit); do "
-                               "bodies stand in one place?",
-                               memory_text(static_cast<double>(memory_limit()))));
+  throw InputError(
+      "collision", fmt::format("more than {} contacts at once", most),
+      fmt::format("at most that many with the memory there is, {} (--memory-limit); do "
+                  "bodies stand in one place?",
+                  memory_text(static_cast<double>(memory_limit()))));
 }
 
 // What a thread takes at once.

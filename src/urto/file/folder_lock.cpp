@@ -3,14 +3,14 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <string>
-#include <system_error>
-
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "urto/error.h"
 

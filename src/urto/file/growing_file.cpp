@@ -4,11 +4,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "urto/error.h"
 #include "urto/file/stopping_driver.h"

@@ -112,7 +112,7 @@ class GrowingFile {
   bool fresh_;
   Hdf5Handle file_;
   int descriptor_ = -1;  ///< the system's number of the file
-  Hdf5Handle links_;  ///< makes groups on the way
+  Hdf5Handle links_;     ///< makes groups on the way
   std::deque<Column> columns_;
   std::uint64_t reserved_from_ = 0;  ///< the space from here on was asked for last
 };

@@ -68,8 +68,7 @@ std::string hdf5_link_in(hid_t file, const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
     H5L_info_t info;
-    if (part.empty() || part == "/" ||
-        H5Lget_info(file, part.c_str(), &info, H5P_DEFAULT) < 0)
+    if (part.empty() || part == "/" || H5Lget_info(file, part.c_str(), &info, H5P_DEFAULT) < 0)
       return "";
     if (info.type != H5L_TYPE_HARD) return part;
     if (end == std::string::npos) return "";
@@ -201,8 +200,7 @@ Hdf5File::Values Hdf5File::read(const std::string& path, bool as_integers,
 
   // A few bytes can declare any size. Stored data cannot exceed the file, and deflate, the
   // strongest filter in use, cannot expand by more than 1032.
-  if (!hdf5_is_stored_here(dataset))
-    fail(path, "data kept outside this file", "data in this file");
+  if (!hdf5_is_stored_here(dataset)) fail(path, "data kept outside this file", "data in this file");
   const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   const std::uint64_t stored = H5Dget_storage_size(dataset);
   const std::uint64_t expansion = H5Pget_nfilters(creation) > 0 ? 1032 : 1;
@@ -273,8 +271,7 @@ std::string Hdf5File::text(const std::string& path) const {
   }
   constexpr std::size_t longest = 4096;
   const std::size_t size = H5Tget_size(type);
-  if (!hdf5_is_stored_here(dataset))
-    fail(path, "data kept outside this file", "data in this file");
+  if (!hdf5_is_stored_here(dataset)) fail(path, "data kept outside this file", "data in this file");
   if (size > longest || H5Dget_storage_size(dataset) < size) {
     fail(path, fmt::format("a text of {} bytes", size),
          fmt::format("at most {}, all of it in the file", longest));

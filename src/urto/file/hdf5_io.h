@@ -65,9 +65,9 @@ class Hdf5File {
   Values read(const std::string& path, bool as_integers, std::optional<std::size_t> size) const;
   void write_array(const std::string& path, std::int64_t type, std::size_t size, const void* data);
 
-  std::int64_t id_;       // hid_t, which this header does not want to know
-  std::string name_;      // for messages
-  std::uint64_t length_;  // of the file, in bytes
+  std::int64_t id_;                      // hid_t, which this header does not want to know
+  std::string name_;                     // for messages
+  std::uint64_t length_;                 // of the file, in bytes
   mutable std::uint64_t delivered_ = 0;  // bytes read out of it so far
 };
 

@@ -31,7 +31,7 @@ Driver& driver() {
 // The first failure is told, and the library gives up what it was doing. What it still holds it
 // believes to have written, so that it can close the file and forget it.
 herr_t write_or_stop(H5FD_t* file, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
-             const void* data) {
+                     const void* data) {
   Driver& d = driver();
   if (d.has_stopped(file)) return 0;
   if (d.original.write(file, type, transfer, at, size, data) >= 0) return 0;

@@ -3,12 +3,12 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <system_error>
-
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
+#include <system_error>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "urto/error.h"
 
@@ -84,8 +84,8 @@ void remove_leftovers(const fs::path& directory, const std::vector<std::string>&
     for (const std::string& name : names) {
       const long process = process_of(file, name);
       if (process <= 0) continue;
-      const bool gone = process == getpid() ||
-                        (kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH);
+      const bool gone =
+          process == getpid() || (kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH);
       if (gone && entry.is_regular_file(ignored)) left.push_back(entry.path());
     }
   }

@@ -148,7 +148,8 @@ struct Fill {
     places += 0.5 * neighbours * (neighbours + 1);
     constexpr double most = std::numeric_limits<int>::max();
     if (numbers > most || places > most) {
-      throw InputError("a linear system", fmt::format("factors of {:.3g} numbers and more", numbers),
+      throw InputError("a linear system",
+                       fmt::format("factors of {:.3g} numbers and more", numbers),
                        "at most 2^31: fewer bodies that are joined, or less densely");
     }
     // Asked now and then: where bodies are joined densely, this grows while it is found.

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
-#include "urto/memory_limit.h"
 #include "urto/math/rotation.h"
+#include "urto/memory_limit.h"
 #include "urto/problem/step_problem.h"
 
 namespace urto::generate {

@@ -169,9 +169,10 @@ bool take(double found, Number& x) {
   }
 }
 
-bool is_finite(const NamedArrays& arrays) {
+/// Infinity may mean something to whoever made an array.
+bool are_numbers(const NamedArrays& arrays) {
   return std::ranges::all_of(arrays.arrays, [](const NamedArrays::Array& a) {
-    return std::ranges::all_of(a.values, [](double x) { return std::isfinite(x); });
+    return std::ranges::none_of(a.values, [](double x) { return std::isnan(x); });
   });
 }
 
@@ -190,13 +191,13 @@ void check_values(const Hdf5File& file, const Model& model, const Checkpoint& po
   require(state.v.allFinite(), "/v", "a number that is not finite", "velocities");
   for (int slot = 0; slot < model.slots; ++slot) {
     const double length = state.q.segment<4>(7 * slot + 3).norm();
-    require(std::abs(length - 1) < 1e-6, "/q",
-            fmt::format("a quaternion of length {:.6g}", length), "unit quaternions");
+    require(std::abs(length - 1) < 1e-6, "/q", fmt::format("a quaternion of length {:.6g}", length),
+            "unit quaternions");
   }
-  require(is_finite(state.memory), "/state/arrays", "a number that is not finite", "finite ones");
+  require(are_numbers(state.memory), "/state/arrays", "not-a-number", "numbers");
   require(std::ranges::all_of(point.memory.lambda, [](double x) { return std::isfinite(x); }) &&
-              is_finite(point.memory.arrays),
-          "/memory", "a number that is not finite", "finite ones");
+              are_numbers(point.memory.arrays),
+          "/memory", "a number that is none", "multipliers and what a stepper remembers");
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct StoredCheckpoint {
   ResultCounts recorded;  ///< rows in the result when the checkpoint was taken
 };
 
-/// Complete, on the disk, or absent: written beside its place, then renamed. `scene` is the normalised text.
+/// Complete, on the disk, or absent: written beside its place, then renamed. `scene` is the
+/// normalised text.
 void write_checkpoint(const std::filesystem::path& file, const StoredCheckpoint& checkpoint,
                       std::string_view scene);
 

@@ -64,7 +64,7 @@ class Lines {
   }
   [[noreturn]] void fail_at(int line, std::string_view found, std::string_view expected) const {
     throw InputError(fmt::format("{}:{}", name_, line),
-                     found.empty()        ? "the end of the line"
+                     found.empty()         ? "the end of the line"
                      : may_be_shown(found) ? fmt::format("'{}'", found)
                                            : "something else",
                      expected);

@@ -53,7 +53,8 @@ Scene build(const Document& document) {
   Scene scene;
   const Object o = to_object(document.value(), keys::scene);
   if (const auto title = o.find("title")) scene.title = to_text(*title);
-  if (const auto text = o.find("description")) scene.description = to_text(*text, longest_description);
+  if (const auto text = o.find("description"))
+    scene.description = to_text(*text, longest_description);
   Builder builder{scene, scene.model};
   read_model(builder, o);
   read_simulation(scene.options, o);

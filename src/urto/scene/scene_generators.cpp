@@ -47,11 +47,9 @@ constexpr std::array<std::string_view, 3> placeholders{"{i}", "{j}", "{k}"};
 /// Fails where a generator asks for more bodies than a scene still has room for.
 void check_room(const Value& count, double wanted, std::int64_t room) {
   if (wanted <= static_cast<double>(room)) return;
-  const std::string before = room == most_bodies
-                                 ? ""
-                                 : fmt::format(", of which {} are there already", most_bodies - room);
-  fail(count, fmt::format("{:.6g} bodies", wanted),
-       fmt::format("at most {} in all{}", most_bodies, before));
+  const std::string before =
+      room == most_bodies ? "" : fmt::format(", of which {} are there already", most_bodies - room);
+  fail(count, fmt::format("at most {} bodies in all{}", most_bodies, before));
 }
 
 Count read_count(const Object& o, std::int64_t room) {

@@ -82,6 +82,13 @@ std::string syntax_message(const std::string& what) {
   return start == std::string::npos ? what : what.substr(start + 2);
 }
 
+/// Without what was read.
+std::string without_quotes(const std::string& message) {
+  const std::size_t first = message.find("; last read: '"), last = message.rfind('\'');
+  if (first == std::string::npos) return message;
+  return message.substr(0, first) + message.substr(last + 1);
+}
+
 /// Where the last character stands that is neither space nor part of a comment; npos if there is
 /// none. Strings may contain what looks like a comment.
 std::size_t last_significant(std::string_view text) {
@@ -136,11 +143,12 @@ Json parse_json(std::string_view text, std::string_view name, Quoting quoting) {
     return Json::parse(text.begin(), text.end(), follow, true, true);
   } catch (const Json::parse_error& error) {
     fail_syntax(text, name, error.byte,
-                quoting == Quoting::nothing ? "no JSON" : syntax_message(error.what()));
+                quoting == Quoting::nothing ? without_quotes(syntax_message(error.what()))
+                                            : syntax_message(error.what()));
   } catch (const Json::exception& error) {
-    throw InputError(fmt::format(
-        "{}: {}: {}", name, follower.path(),
-        quoting == Quoting::nothing ? "no JSON" : syntax_message(error.what())));
+    throw InputError(
+        fmt::format("{}: {}: {}", name, follower.path(),
+                    quoting == Quoting::nothing ? "no JSON" : syntax_message(error.what())));
   }
 }
 

@@ -20,10 +20,10 @@ constexpr Word scene_keys[] = {
     "forces",  "frictions", "watch",     "simulation",  "mixing",          "exclude",
     "meshes"};
 constexpr Word text_keys[] = {
-    "$schema",       "anchor", "bodies",  "body",  "collides_with", "coordinate", "description",
-    "exclude",       "file",   "ignores", "include", "joint",       "joints",     "layers",
-    "marker",        "markers", "material", "materials", "mesh",    "name",       "pinion",
-    "rack",          "solver", "stepper", "title", "watch"};
+    "$schema", "anchor",  "bodies",   "body",      "collides_with", "coordinate", "description",
+    "exclude", "file",    "ignores",  "include",   "joint",         "joints",     "layers",
+    "marker",  "markers", "material", "materials", "mesh",          "name",       "pinion",
+    "rack",    "solver",  "stepper",  "title",     "watch"};
 constexpr Word material_keys[] = {"friction",         "restitution",       "restitution_threshold",
                                   "rolling_friction", "spinning_friction", "stiffness",
                                   "damping",          "cohesion",          "cohesion_range"};

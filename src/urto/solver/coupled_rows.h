@@ -12,7 +12,7 @@ class CoupledRows {
   /// Factorises H on the island's nodes, and fills q and ρ of its row blocks. `mass_diagonal`: of
   /// H. False if H is not positive definite.
   [[nodiscard]] bool factorize(const StepProblem& p, const SaddleLdlt::System& island,
-                 const Vector& mass_diagonal, RowBlocks& rows);
+                               const Vector& mass_diagonal, RowBlocks& rows);
   /// Then, for sweeps: W itself, and W_ii with their inverses.
   void assemble(const StepProblem& p, const SaddleLdlt::System& island, const Vector& mass_diagonal,
                 RowBlocks& rows);

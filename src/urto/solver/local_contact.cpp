@@ -32,7 +32,8 @@ bool solve_without_slip(const ConvexSet& set, const Eigen::Ref<const Matrix>& M,
     std::fill_n(r, d, 0.0);
     return true;
   }
-  const Small stick = -Checked<Eigen::LLT<SmallMatrix>>(M).solve(Small(Eigen::Map<const Vector>(q, d)));
+  const Small stick =
+      -Checked<Eigen::LLT<SmallMatrix>>(M).solve(Small(Eigen::Map<const Vector>(q, d)));
   if (stick[0] >= 0 && stick.tail(d - 1).norm() <= set.mu * stick[0]) {
     Eigen::Map<Vector>(r, d) = stick;
     return true;

@@ -31,9 +31,9 @@ void validate(const SimulationOptions& o) {
   // More would take weeks, and the time would stand still before long.
   constexpr double most_steps = 1e12;
   if (!o.adaptive && o.duration / o.step > most_steps) {
-    throw InputError(place_of("step"), fmt::format("{} s for {} s", o.step, o.duration),
-                     fmt::format("at most {:g} steps: {:.3g} s or more", most_steps,
-                                 o.duration / most_steps));
+    throw InputError(
+        place_of("step"), fmt::format("{} s for {} s", o.step, o.duration),
+        fmt::format("at most {:g} steps: {:.3g} s or more", most_steps, o.duration / most_steps));
   }
   if (o.stepper.name == "moreau-jean" && o.stepper.activation == Activation::closed) {
     throw InputError(place_of("activation"), "'closed'",
