@@ -14,8 +14,11 @@ namespace urto {
 namespace {
 
 long allocations_for(const StepProblem& p, const char* solver, int iterations, Friction friction) {
-  const SolveOptions options{
-      .solver = solver, .tolerance = 1e-300, .max_iterations = iterations, .friction = friction};
+  const SolveOptions options{.solver = solver,
+                             .tolerance = 1e-300,
+                             .max_iterations = iterations,
+                             .friction = friction,
+                             .momentum = true};
   (void)solvers();  // the list of solvers is made when it is first asked for
   const long before = allocations_so_far();
   const Solution s = solve(p, options);

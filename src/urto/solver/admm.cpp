@@ -16,13 +16,16 @@ namespace {
 constexpr double over_relaxation = 1.6;
 constexpr double rebalance_ratio = 5;  // a new factorisation pays only for a real change of ρ
 constexpr int rebalance_every = 20;
+// With De Saxcé's term in every iteration ρ stays: balancing residuals raises it until the method
+// crawls. Relative to the mean diagonal of W; far below 1 wherever bodies rest.
+constexpr double live_penalty = 0.02;
 
 class Admm final : public ConvexMethod {
  public:
   void solve(ConvexTask& task) override {
     N_.set(task.W);
     shifted_.set(task.W);
-    rho_ = 1;
+    rho_ = task.live ? live_penalty : 1;
     if (refactorize(task)) {
       begin(task);
       iterate(task);
@@ -30,6 +33,7 @@ class Admm final : public ConvexMethod {
     }
     shifted_.release();
   }
+  bool takes_live_terms() const override { return true; }
 
  private:
   bool refactorize(ConvexTask& task);
@@ -37,6 +41,7 @@ class Admm final : public ConvexMethod {
   void iterate(ConvexTask& task);
   bool observe(int iteration, ConvexTask& task);
   bool rebalance(ConvexTask& task);
+  void subtract_de_saxce();
 
   ScaledOperator N_;  ///< for the scaling and the scaled sets
   ShiftedDelassus shifted_;
@@ -65,6 +70,7 @@ void Admm::begin(ConvexTask& task) {
   for (Vector* v : {&dual_, &l_, &rhs_, &relaxed_, &previous_, &lambda_, &u_}) v->resize(m);
   task.W.apply(task.lambda, u_);
   u_ += task.q;
+  if (task.live) add_de_saxce(task.W.K(), u_, u_);
   dual_.array() = S.array() * u_.array() / rho_;
   relaxed_ = z_ - dual_;
   project(N_.K(), relaxed_, previous_);
@@ -85,6 +91,7 @@ void Admm::iterate(ConvexTask& task) {
     if (task.monitor.is_due(iteration) && observe(iteration, task)) return;
     // λ̃ = (S W S + ρ)⁻¹ (ρ (z + dual) − S q), solved in physical multipliers.
     rhs_.array() = (rho_ * (z_ + dual_).array() - S.array() * task.q.array()) / S.array();
+    if (task.live) subtract_de_saxce();
     shifted_.solve(rhs_, l_);
     l_.array() /= S.array();
     relaxed_ = over_relaxation * l_ + (1 - over_relaxation) * z_;
@@ -92,7 +99,18 @@ void Admm::iterate(ConvexTask& task) {
     z_ = relaxed_ - dual_;
     project(N_.K(), z_, z_);
     dual_ += z_ - relaxed_;
-    if (iteration % rebalance_every == rebalance_every - 1 && !rebalance(task)) return;
+    if (!task.live && iteration % rebalance_every == rebalance_every - 1 && !rebalance(task))
+      return;
+  }
+}
+
+// ρ · dual is the velocity (scaled), De Saxcé's term included.
+void Admm::subtract_de_saxce() {
+  const SetProduct& K = N_.K();
+  for (int i = 0; i < K.blocks(); ++i) {
+    if (!K.sets[i].has_friction()) continue;
+    const int first = K.start[i];
+    rhs_[first] -= rho_ * de_saxce(K.sets[i], dual_.data() + first) / N_.S()[first];
   }
 }
 

@@ -17,6 +17,7 @@ class AcceleratedGradient final : public ConvexMethod {
     iterate(task);
     task.lambda = task.monitor.best();
   }
+  bool takes_live_terms() const override { return true; }
 
  private:
   void begin(ConvexTask& task);
@@ -50,6 +51,7 @@ void AcceleratedGradient::iterate(ConvexTask& task) {
     if (task.monitor.observe(iteration, lambda_, u_)) break;
 
     g_ = Ny_ + r_;
+    if (task.live) add_de_saxce(N_.K(), g_, g_);
     for (int trial = 0; trial < 60; ++trial) {
       next_ = y_ - g_ / L;
       project(N_.K(), next_, next_);

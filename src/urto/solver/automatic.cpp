@@ -7,24 +7,26 @@
 namespace urto {
 namespace {
 
-constexpr int check_every = 5;  // sweeps between measurements
+// Sweeps between measurements: each costs about as much as one of them.
+constexpr int check_every = 5;
 // Below the tolerance, so that islands together meet it with the certificate's own rounding.
 constexpr double below_tolerance = 0.8;
 // Sweeps whose rate is measured: the first are often faster than those that follow, so windows
-// double. A Newton step costs some hundred sweeps.
+// double.
 constexpr int first_window = 60;
-constexpr double worthwhile = 2500;
 constexpr int guesses = 6;
-// Sweeps that settle who touches. A guess of a large island costs many sweeps, and is seldom right
-// while things move.
+constexpr int least_before_guess = 10;  // sweeps that settle who touches
+// A small problem of the exact law: what is left of it may be a contradiction of roundings.
 constexpr int small_island = 64;
-constexpr int guess_after_small = 10, guess_after_large = 200;
+// Newton steps in which the residual must halve, or another method goes on.
+constexpr int newton_patience = 100;
+// Tolerances from which a method goes on from the best point, not from the caller's.
+constexpr double nearly_there = 30;
 
-// Whether a rate measured over `window` sweeps promises the end soon enough.
-bool promises(double before, double after, int window, int used, double tolerance) {
-  const double left = window * std::log(tolerance / after) / std::log(after / before);
-  return after < before && used + left < worthwhile;
-}
+// Of the velocities of loaded contacts, relative to what they would be without forces: below,
+// bodies rest, and ADMM takes tens of iterations where sweeps take thousands.
+constexpr double resting = 0.1;
+constexpr int alternating_patience = 60;
 
 // The path of both: "nsgs+ipm". A method that goes on is named once.
 void add_to_path(const std::string& next, std::string& path) {
@@ -84,7 +86,8 @@ void clear(Solution& s) {
 void IslandSweeps::begin(const SolveOptions& options) {
   const double local =
       0.1 * below_tolerance * options.tolerance / std::sqrt(std::max(1, sweeps_.rows().size()));
-  sweeps_.begin({.friction = options.friction, .tolerance = std::max(1e-14, local)});
+  sweeps_.begin(
+      {.friction = options.friction, .tolerance = std::max(1e-14, local), .momentum = true});
 }
 
 // True, and the status says why, when the caller or a limit ends the sweeps.
@@ -109,14 +112,16 @@ bool IslandSweeps::guess(const SaddleLdlt::System& island, const SolveOptions& o
   const SetProduct& K = rows.view().problem->K;
   const double tolerance = below_tolerance * options.tolerance;
   kept_.clear();
+  sweeps_.residual();  // λ and x as they stand
   for (const int i : island.blocks) {
     const double* force = rows.lambda().data() + K.start[i];
     kept_.insert(kept_.end(), force, force + K.sets[i].dim);
   }
-  rows.recover();
+  if (rows.view().mass != nullptr) rows.recover();
   for (int round = 0; round < guesses; ++round) {
     if (!active_set_.guess(rows, options.friction)) break;
     if (!active_set_.solve(rows, island, tolerance)) break;
+    sweeps_.load();
     if (sweeps_.residual() <= tolerance) return true;
   }
   const double* from = kept_.data();
@@ -124,7 +129,7 @@ bool IslandSweeps::guess(const SaddleLdlt::System& island, const SolveOptions& o
     std::copy_n(from, K.sets[i].dim, rows.lambda().data() + K.start[i]);
     from += K.sets[i].dim;
   }
-  rows.refresh();
+  sweeps_.load();
   return false;
 }
 
@@ -140,36 +145,66 @@ bool IslandSweeps::guess_first(const SaddleLdlt::System& island, const SolveOpti
 
 void IslandSweeps::run(const SaddleLdlt::System* island, const SolveOptions& options,
                        Monitor::Clock::time_point start, SweepResult& result) {
+  begin(options);
+  sweep(island, options, start, result);
+  // λ and x are the caller's again.
+  if (result.status != Status::converged) result.residual = sweeps_.residual();
+  result.at_rest = at_rest_;
+}
+
+// Whether sweeps cost less than what would take over: those that were made and, at the rate of the
+// last window, those still to come. So a wrong promise at most doubles the price.
+bool IslandSweeps::promises(double before, double after, int window, int used, double tolerance) {
+  if (!(after < before)) return false;
+  const double left = window * std::log(tolerance / after) / std::log(after / before);
+  const double other = at_rest_ ? prices_.alternating() : prices_.newton();
+  return (used + left) * prices_.sweep() < other;
+}
+
+void IslandSweeps::sweep(const SaddleLdlt::System* island, const SolveOptions& options,
+                         Monitor::Clock::time_point start, SweepResult& result) {
   const double tolerance = below_tolerance * options.tolerance;
-  const bool small = sweeps_.rows().size() <= small_island;
-  int next_guess = small ? guess_after_small : guess_after_large;
+  int next_guess = -1;  // not known yet
   int window = first_window, window_end = first_window;
   double before = std::numeric_limits<double>::infinity();  // at the start of the window
+  double best = std::numeric_limits<double>::infinity();    // in the window
   const auto guessed = [&] {
     result.guessed = island != nullptr && guess(*island, options);
     return result.guessed;
   };
-  begin(options);
+  // With a skew part of W (files), ADMM lags De Saxcé's term in a loop, which is slow.
+  const bool live = options.friction == Friction::exact && sweeps_.rows().view().skewed == nullptr;
+  at_rest_ = false;
+  prices_.begin(sweeps_.rows().view());
   result.status = Status::stalled;
   for (;;) {
-    result.residual = sweeps_.residual();
+    result.residual = sweeps_.estimate();
+    if (result.residual <= tolerance) result.residual = sweeps_.residual();
     if (result.history != nullptr)
       result.history->push_back({result.sweeps, seconds_since(start), result.residual});
     if (result.residual <= tolerance) break;
     if (!std::isfinite(result.residual) || stop(options, start, result)) return;
+    best = std::min(best, result.residual);
     if (result.sweeps >= window_end) {
       const bool judged = std::isfinite(before);
-      if (judged && !promises(before, result.residual, window, result.sweeps, tolerance)) {
+      at_rest_ = live && sweeps_.restlessness() < resting;
+      if (judged && !promises(before, best, window, result.sweeps, tolerance)) {
         if (guessed()) break;
         return;
       }
       if (judged) window *= 2;
       window_end = result.sweeps + window;
-      before = result.residual;
+      before = best;
+      best = std::numeric_limits<double>::infinity();
     }
-    if (result.sweeps >= next_guess) {
-      if (guessed()) break;
-      next_guess = 4 * result.sweeps;
+    if (island != nullptr && result.sweeps >= std::max(next_guess, least_before_guess)) {
+      // Not before the sweeps have cost as much as the guess will.
+      if (next_guess < 0) {
+        next_guess = static_cast<int>(std::min(1e9, prices_.guess() / prices_.sweep()));
+      } else {
+        if (guessed()) break;
+        next_guess = 4 * result.sweeps;
+      }
     }
     const int most = options.max_iterations - result.sweeps;
     for (int s = 0; s < std::min(check_every, most); ++s) sweeps_.sweep();
@@ -187,12 +222,13 @@ void Escalation::begin(Workspace& workspace, Delassus& W, const SolveOptions& op
   start_lambda_ = &start_lambda;
   lambda_ = start_lambda;
   start_ = start;
-  swept_ = false;
+  swept_ = at_rest_ = false;
   clear(best_);
 }
 
 void Escalation::add_swept(const Vector& lambda, const SweepResult& result) {
   swept_ = true;
+  at_rest_ = result.at_rest;
   clear(next_);
   next_.solver = "nsgs";
   next_.lambda = lambda;
@@ -218,8 +254,10 @@ const Solution& Escalation::run() {
 // on while its rate promises the end soon; else the interior point takes over, then the proximal
 // Newton method. Both start where the caller did, not from the multipliers of the sweeps, which lie
 // far along redundant directions: there they creep (five to ten times the steps on soups and
-// walls). What they leave goes to Gauss–Seidel again, or, where the problem is convex and the
-// motion must settle, to the accelerated gradient.
+// walls); but prox goes on from a point that is nearly there, and is left when its residual
+// halves no longer.
+// What they leave goes to Gauss–Seidel again, or, where the problem is convex and the motion must
+// settle, to the accelerated gradient.
 void Escalation::escalate() {
   if (problem_->K.is_linear()) {
     attempt("ldlt", options_->max_iterations) || attempt("cg", options_->max_iterations);
@@ -228,20 +266,31 @@ void Escalation::escalate() {
   const bool convex = options_->friction == Friction::convex || !problem_->K.has_friction();
   // One run, for whether the motion settles shows only in windows that grow with the run.
   if (!swept_ && attempt("nsgs", 100)) return;
-  lambda_ = *start_lambda_;
   // A small problem of the exact law that takes longer than 500 Newton steps is one of those below.
   const bool small = !convex && problem_->blocks() <= small_island;
+  const int most = small ? 500 : options_->max_iterations;
+  if (at_rest_) {
+    lambda_.setZero();
+    if (attempt("admm", most, alternating_patience)) return;
+  }
   // The interior point, then its proximal steps: half the time of prox or less on the published
   // problems that sweeps leave (docs/solvers/auto.md).
-  if (!has_rolling() && attempt("ipm", small ? 500 : options_->max_iterations)) return;
   lambda_ = *start_lambda_;
-  if (attempt("prox", small ? 500 : options_->max_iterations)) return;
+  if (!has_rolling() && attempt("ipm", most)) return;
+  start_again();
+  if (attempt("prox", most, convex ? 0 : newton_patience)) return;
   if (small) {
     // From scratch: a caller's multipliers may lie far along a redundant direction, too.
     lambda_.setZero();
     if (attempt("prox", 500) || leave_one_out()) return;
   }
   attempt(convex ? "apgd" : "nsgs", options_->max_iterations);
+}
+
+// From where the caller started, or from the best point if that is nearly there.
+void Escalation::start_again() {
+  const bool near = best_.certificate.residual() <= nearly_there * options_->tolerance;
+  lambda_ = near ? best_.lambda : *start_lambda_;
 }
 
 bool Escalation::has_rolling() const {
@@ -302,12 +351,13 @@ bool Escalation::leave_out(int block, Rest& rest) {
 }
 
 // True when there is nothing more to do.
-bool Escalation::attempt(const char* name, int iterations) {
+bool Escalation::attempt(const char* name, int iterations, int patience) {
   attempt_options_ = *options_;
+  attempt_options_.momentum = true;
   attempt_options_.max_iterations =
       std::min(iterations, options_->max_iterations - best_.iterations);
   if (attempt_options_.max_iterations < 0) return true;
-  workspace_->run(name, *W_, attempt_options_, lambda_, start_, next_);
+  workspace_->run(name, *W_, attempt_options_, lambda_, start_, next_, patience);
   accumulate(best_, next_);
   lambda_ = best_.lambda;
   if (best_.status == Status::converged || best_.status == Status::infeasible ||

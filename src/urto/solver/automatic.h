@@ -5,6 +5,7 @@
 #include "urto/solver/active_set.h"
 #include "urto/solver/gauss_seidel.h"
 #include "urto/solver/kept_by_size.h"
+#include "urto/solver/prices.h"
 #include "urto/solver/workspace.h"
 
 namespace urto {
@@ -13,6 +14,7 @@ namespace urto {
 struct SweepResult {
   Status status = Status::stalled;  ///< converged; stalled: another method is cheaper; or a limit
   bool guessed = false;             ///< by a guess of the active set
+  bool at_rest = false;             ///< hardly any loaded contact moves
   int sweeps = 0;
   double residual = 0;
   std::vector<HistoryEntry>* history = nullptr;  ///< appended to, if there is one
@@ -33,9 +35,14 @@ class IslandSweeps {
  private:
   void begin(const SolveOptions& options);
   bool guess(const SaddleLdlt::System& island, const SolveOptions& options);
+  void sweep(const SaddleLdlt::System* island, const SolveOptions& options,
+             Monitor::Clock::time_point start, SweepResult& result);
+  bool promises(double before, double after, int window, int used, double tolerance);
   bool stop(const SolveOptions& options, Monitor::Clock::time_point start, SweepResult& result);
 
   GaussSeidel sweeps_;
+  Prices prices_;
+  bool at_rest_ = false;
   ActiveSet active_set_;
   std::vector<double> kept_ = {};  ///< λ of the island
 };
@@ -61,7 +68,8 @@ class Escalation {
   };
 
   void escalate();
-  bool attempt(const char* name, int iterations);
+  void start_again();
+  bool attempt(const char* name, int iterations, int patience = 0);
   bool leave_one_out();
   bool leave_out(int block, Rest& rest);
   bool has_rolling() const;
@@ -74,7 +82,7 @@ class Escalation {
   SolveOptions attempt_options_;
   Vector lambda_, whole_;
   Monitor::Clock::time_point start_ = {};
-  bool swept_ = false;
+  bool swept_ = false, at_rest_ = false;
   Solution best_, next_;
   std::vector<std::pair<double, int>> loaded_ = {};  ///< contacts by their normal force
   KeptBySize<Rest> rests_;

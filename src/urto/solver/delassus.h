@@ -64,7 +64,8 @@ class Delassus {
     return problem_->dofs() > 0 && !condensed_;
   }  ///< W = J H⁻¹ Jᵀ + E with H symmetric
   const BlockRows& jacobian() const { return problem_->J; }
-  const BlockMatrix& inverse_mass() const { return inverse_mass_; }  ///< empty if H is general
+  const BlockMatrix& inverse_mass() const { return inverse_mass_; }     ///< empty if H is general
+  const std::vector<int>& node_of_dof() const { return node_of_dof_; }  ///< likewise
   /// The diagonal of H, where it is not inverted block by block.
   const Vector& mass_diagonal() const { return mass_diagonal_; }
   const SparseMatrix& compliance() const { return skewed_ || condensed_ ? E_ : problem_->E; }

@@ -94,7 +94,8 @@ void IslandSolver::sweep_factored(Worker& w, const Island& island, Swept& swept)
                                 .E = &p_->E,
                                 .blocks = system.blocks,
                                 .nodes = system.nodes,
-                                .inverse_mass = &inverse_mass_},
+                                .inverse_mass = &inverse_mass_,
+                                .node_of_dof = system.node_of_dof},
                                *x_, *lambda_);
   w.sweeps.run(&system, *island_options_, start_, swept.result);
   swept.tried = true;

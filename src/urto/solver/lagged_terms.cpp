@@ -17,6 +17,7 @@ class LaggedTerms final : public Method {
 
   void solve(Run& run) override {
     exact_ = run.options.friction == Friction::exact && run.W.K().has_friction();
+    if (exact_ && run.W.is_symmetric() && method_->takes_live_terms() && solve_live(run)) return;
     if (exact_ || !run.W.is_symmetric()) {
       begin(run);
       iterate(run);
@@ -29,6 +30,22 @@ class LaggedTerms final : public Method {
   }
 
  private:
+  // Where bodies rest the term hardly changes, and needs no loop. False if that leads nowhere.
+  bool solve_live(Run& run) {
+    constexpr int patience = 100;  // iterations in which the residual must halve
+    const int given = run.monitor.patience();
+    run.monitor.set_patience(given > 0 ? std::min(given, patience) : patience);
+    ConvexTask task{run.W, run.W.q(), run.options, run.monitor, run.lambda};
+    task.live = true;
+    method_->solve(task);
+    run.monitor.set_patience(given);
+    run.iterations = task.iterations;
+    run.factorizations = task.factorizations;
+    if (run.monitor.status() != Status::stalled || given > 0) return true;
+    run.monitor.set_status(Status::iteration_limit);
+    return false;
+  }
+
   void begin(Run& run) {
     options_ = run.options;
     options_.record_history = false;

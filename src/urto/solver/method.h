@@ -60,7 +60,10 @@ struct ConvexTask {
   const Vector& q;
   const SolveOptions& options;
   Monitor& monitor;
-  Vector& lambda;      ///< start and result
+  Vector& lambda;  ///< start and result
+  /// Not convex: De Saxcé's term follows the velocity from iteration to iteration, and the monitor
+  /// measures the exact law. Asked only of methods that take it.
+  bool live = false;
   int iterations = 0;  ///< added to, bounded by options.max_iterations through the monitor
   int factorizations = 0;
 };
@@ -73,11 +76,13 @@ class ConvexMethod {
   ConvexMethod& operator=(const ConvexMethod&) = delete;
 
   virtual void solve(ConvexTask& task) = 0;
+  virtual bool takes_live_terms() const { return false; }
 };
 
 /// The method that runs a convex one on the convex problem, or, for exact friction or a slightly
 /// non-symmetric W, inside the loop that lags De Saxcé's term and the skew part of W: q ← q +
-/// (μ‖u_T‖, 0, 0) + skew(W) λ (recipe 000 §2.7.3).
+/// (μ‖u_T‖, 0, 0) + skew(W) λ (recipe 000 §2.7.3). Methods that take live terms are tried with them
+/// first, for exact friction.
 std::unique_ptr<Method> with_lagged_terms(std::unique_ptr<ConvexMethod> method);
 
 // The registered methods, one file each.

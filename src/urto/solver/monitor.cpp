@@ -66,6 +66,9 @@ void Monitor::begin(const Delassus& W, const SolveOptions& options, Friction law
   forget_best();
   last_residual_ = std::numeric_limits<double>::infinity();
   offset_ = 0;
+  patience_ = 0;
+  halved_at_ = 0;
+  halved_ = std::numeric_limits<double>::infinity();
   status_ = Status::iteration_limit;
   motion_.forget();
   history_.clear();
@@ -117,7 +120,17 @@ bool Monitor::observe(int iteration, const Vector& lambda, const Vector& u) {
     status_ = Status::converged;
     return true;
   }
-  return stop_requested(iteration) || limit_reached(iteration);
+  return stop_requested(iteration) || limit_reached(iteration) || has_stalled(iteration);
+}
+
+bool Monitor::has_stalled(int iteration) {
+  if (best_residual_ <= 0.5 * halved_) {
+    halved_ = best_residual_;
+    halved_at_ = offset_ + iteration;
+  }
+  if (patience_ == 0 || offset_ + iteration < 2 * halved_at_ + patience_) return false;
+  status_ = Status::stalled;
+  return true;
 }
 
 bool Monitor::stop_requested(int iteration) {

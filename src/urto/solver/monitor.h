@@ -72,6 +72,10 @@ class Monitor {
   }
   /// For methods of Newton's kind: see MotionEstimate.
   void use_every_iteration() { motion_.use_every_iteration(); }
+  /// Stop, stalled, when the best residual has not halved for so many iterations and as many as
+  /// it took to get there; 0: never.
+  void set_patience(int iterations) { patience_ = iterations; }
+  int patience() const { return patience_; }
   void set_iteration_offset(int offset) { offset_ = offset; }
 
   /// √Σ ρ_i‖q_i‖²: what the scaled residual is relative to, the root of an energy.
@@ -91,6 +95,7 @@ class Monitor {
   std::vector<HistoryEntry> take_history() { return std::move(history_); }
 
  private:
+  bool has_stalled(int iteration);
   bool good_enough(int iteration, double residual, const Vector& u) const;
 
   const Delassus* W_ = nullptr;
@@ -98,7 +103,10 @@ class Monitor {
   Friction law_ = Friction::exact;
   Clock::time_point start_ = {};
   double tolerance_ = 0, enough_ = 0;
-  int met_at_ = -1;             ///< iteration at which `enough_` was met
+  int met_at_ = -1;  ///< iteration at which `enough_` was met
+  int patience_ = 0;
+  int halved_at_ = 0;           ///< iteration at which the best residual was last found halved …
+  double halved_ = 0;           ///< … and that residual
   bool unique_motion_ = false;  ///< which must have settled, too
   MotionEstimate motion_;
   double norm_q_ = 0, energy_q_ = 0;

@@ -30,10 +30,34 @@ double natural_map_squared(const ConvexSet& set, const double* lambda, const dou
   return sum;
 }
 
+// The same for Coulomb's cone of two or three rows, in closed form: a sweep's measurement is most
+// of these. `slip` = ‖u_T‖.
+double cone_squared(const ConvexSet& set, const double* lambda, const double* u, double normal,
+                    double slip, double rho) {
+  const double n = lambda[0] - rho * normal;
+  const double t1 = lambda[1] - rho * u[1];
+  const double t2 = set.dim == 3 ? lambda[2] - rho * u[2] : 0;
+  const double length = std::sqrt(t1 * t1 + t2 * t2);
+  if (n >= 0 && length <= set.mu * n) return rho * rho * (normal * normal + slip * slip);
+  const double last = set.dim == 3 ? lambda[2] : 0;
+  if (set.mu * length <= -n) return lambda[0] * lambda[0] + lambda[1] * lambda[1] + last * last;
+  const double s = (n + set.mu * length) / (1 + set.mu * set.mu);
+  const double factor = length > 0 ? set.mu * s / length : 0;
+  const double e0 = lambda[0] - s, e1 = lambda[1] - factor * t1, e2 = last - factor * t2;
+  return e0 * e0 + e1 * e1 + e2 * e2;
+}
+
 }  // namespace
 
 void NaturalMap::add(const ConvexSet& set, Friction law, const double* lambda, const double* u,
                      double rho) {
+  if (set.kind == SetKind::cone && set.dim <= 3) {
+    const double slip = set.dim == 3 ? std::sqrt(u[1] * u[1] + u[2] * u[2]) : std::abs(u[1]);
+    const double normal = u[0] + (law == Friction::exact ? set.mu * slip : 0);
+    plain += cone_squared(set, lambda, u, normal, slip, 1);
+    scaled += cone_squared(set, lambda, u, normal, slip, rho) / rho;
+    return;
+  }
   const double term = law == Friction::exact ? de_saxce(set, u) : 0;
   plain += natural_map_squared(set, lambda, u, term, 1);
   scaled += natural_map_squared(set, lambda, u, term, rho) / rho;

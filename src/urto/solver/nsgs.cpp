@@ -18,11 +18,14 @@ class Nsgs final : public Method {
     const double relative =
         std::max(1e-14, 0.01 * run.options.tolerance / std::sqrt(std::max(1, run.W.blocks())));
     sweeps_.rows().set(run.W, x_, run.lambda);
-    sweeps_.begin({.friction = run.options.friction, .local = local_, .tolerance = relative});
+    sweeps_.begin({.friction = run.options.friction,
+                   .local = local_,
+                   .tolerance = relative,
+                   .momentum = run.options.momentum});
     for (int iteration = 0;; ++iteration) {
       run.iterations = iteration;
       if (run.monitor.is_due(iteration)) {
-        sweeps_.rows().velocities(u_);
+        sweeps_.velocities(u_);
         if (run.monitor.observe(iteration, run.lambda, u_)) break;
       }
       sweeps_.sweep();

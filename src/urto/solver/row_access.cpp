@@ -37,6 +37,7 @@ void RowAccess::set(Delassus& W, Vector& x, Vector& lambda) {
     std::iota(all_.begin() + first, all_.end(), first);
     view_.blocks = {all_.data(), static_cast<std::size_t>(blocks)};
   }
+  view_.node_of_dof = W.node_of_dof();
   view_.nodes = {all_.data(), static_cast<std::size_t>(nodes)};
   if (x.size() != W.problem().dofs()) x.resize(W.problem().dofs());
 }

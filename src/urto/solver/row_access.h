@@ -20,12 +20,13 @@ namespace urto {
 struct RowView {
   const StepProblem* problem = nullptr;
   const RowBlocks* rows = nullptr;
-  const SparseMatrix* E = nullptr;                    ///< symmetric part
-  std::span<const int> blocks = {};                   ///< in the order of the sweep
-  std::span<const int> nodes = {};                    ///< the bodies that these blocks move …
-  const BlockMatrix* inverse_mass = nullptr;          ///< … and H⁻¹, if H is block-diagonal
-  const SaddleLdlt* mass = nullptr;                   ///< coupled: a factor of H on the nodes
-  std::span<const int> node_of_dof = {}, place = {};  ///< coupled: as in SaddleLdlt::System
+  const SparseMatrix* E = nullptr;            ///< symmetric part
+  std::span<const int> blocks = {};           ///< in the order of the sweep
+  std::span<const int> nodes = {};            ///< the bodies that these blocks move …
+  const BlockMatrix* inverse_mass = nullptr;  ///< … and H⁻¹, if H is block-diagonal
+  const SaddleLdlt* mass = nullptr;           ///< coupled: a factor of H on the nodes
+  std::span<const int> node_of_dof = {};      ///< with either
+  std::span<const int> place = {};            ///< coupled: as in SaddleLdlt::System
   const BlockRows* W = nullptr;  ///< by rows: row block p is that of blocks[p], on the columns of λ
   const Delassus* skewed = nullptr;  ///< has a skew part of W (files only), or null
 };

@@ -81,6 +81,7 @@ struct SolveOptions {
   double jacobi_relaxation = 0.3;  ///< ω of Jacobi: 0.2–0.5 converge on stacks, 1 does not
   double sharpness =
       1.0;  ///< λ_r in (0, 1]: 1 takes the projected value, less averages with the old one
+  bool momentum = false;  ///< of the nsgs solvers (gauss_seidel.h): a quarter of the sweeps
 
   InteriorPointOptions interior_point = {};
 };

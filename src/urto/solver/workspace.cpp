@@ -37,11 +37,13 @@ Method& Workspace::method(std::string_view solver) {
 }
 
 void Workspace::run(std::string_view solver, Delassus& op, const SolveOptions& options,
-                    const Vector& start_lambda, Monitor::Clock::time_point start, Solution& out) {
+                    const Vector& start_lambda, Monitor::Clock::time_point start, Solution& out,
+                    int patience) {
   const StepProblem& problem = op.problem();
   out.solver = solver;
   const auto begin = Monitor::Clock::now();
   monitor_.begin(op, options, options.friction, start);
+  monitor_.set_patience(patience);
   lambda_ = start_lambda;
   Run run{.W = op, .options = options, .monitor = monitor_, .lambda = lambda_, .x = x_};
   run.message.swap(out.message);  // for its storage

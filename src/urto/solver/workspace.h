@@ -13,12 +13,13 @@ namespace urto {
 class Workspace {
  public:
   /// `store`: of analysed factors, for all problems of the thread.
-  explicit Workspace(SymbolicStore& store) : store(store) {}
+  explicit Workspace(SymbolicStore& kept) : store(kept) {}
 
   /// Runs one method on the operator's problem from `start_lambda` and certifies the result.
-  /// `start`: when the caller's time limit began.
+  /// `start`: when the caller's time limit began. `patience`: of the monitor.
   void run(std::string_view solver, Delassus& W, const SolveOptions& options,
-           const Vector& start_lambda, Monitor::Clock::time_point start, Solution& out);
+           const Vector& start_lambda, Monitor::Clock::time_point start, Solution& out,
+           int patience = 0);
 
   SymbolicStore& store;
   Delassus W;

@@ -356,6 +356,9 @@ constexpr OptionInfo table[] = {
     number<&SolveOptions::sharpness>(
         "sharpness", "", above_0_up_to_1, fixed_point,
         "λ: 1 takes the projected value, less averages it with the old one."),
+    flag<&SolveOptions::momentum>("momentum", fixed_point,
+                                  "Start the sweeps of nsgs ahead of where the last two lead: "
+                                  "about a quarter of the sweeps."),
 };
 
 }  // namespace
