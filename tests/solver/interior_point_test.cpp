@@ -2,8 +2,10 @@
 // degenerate cases and where no solution exists.
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "solver/duplicated_rows.h"
 #include "solver/random_problem.h"
 #include "urto/problem/generate.h"
 #include "urto/solver/solver.h"

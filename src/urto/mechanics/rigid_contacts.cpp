@@ -108,7 +108,7 @@ Law RigidSystem::contact_law(const Contact& c, const DetectionQuery& query) cons
   const Material& m = materials_[c.material];
   Law law{.kind = LawKind::coulomb,
           .dim = 3,
-          .friction = m.friction,
+          .friction = friction_at(m, 0).value,
           .restitution = m.restitution,
           .restitution_threshold = m.restitution_threshold,
           .stiffness = m.stiffness,
@@ -116,7 +116,7 @@ Law RigidSystem::contact_law(const Contact& c, const DetectionQuery& query) cons
           .recovery = Recovery::linear};
   const bool rolls = m.rolling_friction > 0;
   const bool spins = m.spinning_friction > 0;
-  if (query.normal_rows_only || (m.friction == 0 && !rolls && !spins)) {
+  if (query.normal_rows_only || (law.friction == 0 && !rolls && !spins)) {
     law.kind = LawKind::unilateral;
     law.dim = 1;
     law.friction = 0;
@@ -205,7 +205,21 @@ void RigidSystem::measure_contact(const State& state, int block, bool accelerati
       }
     }
   }
+  measure_friction(state, block, rows);
   if (accelerations) measure_contact_acceleration(state, block, s, rows);
+}
+
+// μ at the slip of this state, where it depends on it.
+void RigidSystem::measure_friction(const State& state, int block, Interactions& rows) const {
+  Law& law = rows.laws[block];
+  const Material& m = materials_[rows.contacts[rows.origins[block].index].material];
+  if (law.dim < 3 || !has_stribeck_effect(m)) return;
+  std::array<double, 6> u{};
+  multiply_add_block(rows.J, block, state.v.data(), u.data());
+  const double* g_t = rows.g_t.data() + rows.J.row_start[block];
+  const FrictionCoefficient mu = friction_at(m, std::hypot(u[1] + g_t[1], u[2] + g_t[2]));
+  law.friction = mu.value;
+  law.friction_slope = mu.slope;
 }
 
 // With the point of the rows at r from each centre and their directions d, J v = d·(v_A + ω_A × r_A

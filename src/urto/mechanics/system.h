@@ -135,14 +135,15 @@ class System {
   virtual void add_geometric_stiffness(const State& /*state*/, const Interactions& /*rows*/,
                                        const Vector& /*lambda*/, double /*factor*/,
                                        SystemWorkspace& /*work*/, BlockMatrix& /*out*/) const {}
+  /// out += factor · ∂(M a)/∂q, of a mass that depends on the configuration.
+  virtual void add_inertial_stiffness(const State& /*state*/, const Vector& /*a*/,
+                                      double /*factor*/, SystemWorkspace& /*work*/,
+                                      BlockMatrix& /*out*/) const {}
 
   /// ∂(J v)/∂q of rows measured at this state, v that of the state: rows of the pattern of J. Made
   /// of geometric stiffnesses, (∂(J_r v)/∂q) = vᵀ ∂(J_rᵀ)/∂q, unless a system knows better.
   virtual void rate_tangent(const State& state, const Interactions& rows, SystemWorkspace& work,
                             BlockRows& out) const;
-  /// out += factor · ∂(M(q) a)/∂q; nothing where the mass is constant.
-  virtual void add_mass_tangent(const State& /*state*/, const Vector& /*a*/, double /*factor*/,
-                                SystemWorkspace& /*work*/, BlockMatrix& /*out*/) const {}
 
   /// Called on every accepted state: counters of turns and the like, in the state's named arrays.
   virtual void accept(State& /*state*/, SystemWorkspace& /*work*/) const {}
@@ -169,10 +170,10 @@ class SystemAccess {
   const Layout& layout() const { return system_.layout(); }
   int nq() const { return system_.nq(); }
   int nv() const { return system_.nv(); }
-  void add_increment(const Vector& q, const Vector& delta, Vector& out) const {
+  void add_increment(const Configuration& q, const Vector& delta, Configuration& out) const {
     urto::add_increment(layout(), q, delta, out, work_->threads);
   }
-  Vector difference(const Vector& to, const Vector& from) const {
+  Vector difference(const Configuration& to, const Configuration& from) const {
     Vector delta;
     urto::difference(layout(), to, from, delta);
     return delta;
@@ -214,8 +215,9 @@ class SystemAccess {
   void rate_tangent(const State& state, const Interactions& rows, BlockRows& out) {
     system_.rate_tangent(state, rows, *work_, out);
   }
-  void add_mass_tangent(const State& state, const Vector& a, double factor, BlockMatrix& out) {
-    system_.add_mass_tangent(state, a, factor, *work_, out);
+  void add_inertial_stiffness(const State& state, const Vector& a, double factor,
+                              BlockMatrix& out) {
+    system_.add_inertial_stiffness(state, a, factor, *work_, out);
   }
   void accept(State& state) { system_.accept(state, *work_); }
   Energies energies(const State& state) { return system_.energies(state, *work_); }

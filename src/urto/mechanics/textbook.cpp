@@ -243,12 +243,12 @@ void CartPendulum::assemble(const State& state, const Coefficients& c, Tangent k
   out.add(0, 0, A);
 }
 
-void CartPendulum::add_mass_tangent(const State& state, const Vector& a, double factor,
-                                    SystemWorkspace& /*work*/, BlockMatrix& out) const {
-  const double slope = -factor * bob * length * std::sin(state.q[1]);
-  Eigen::Matrix2d A;
-  A << 0, slope * a[1], 0, slope * a[0];
-  out.add(0, 0, A);
+void CartPendulum::add_inertial_stiffness(const State& state, const Vector& a, double factor,
+                                          SystemWorkspace& /*work*/, BlockMatrix& out) const {
+  const double rate = -bob * length * std::sin(state.q[1]);  // of the coupling mass, by θ
+  Eigen::Matrix2d K = Eigen::Matrix2d::Zero();
+  K.col(1) << rate * a[1], rate * a[0];
+  out.add(0, 0, K, factor);
 }
 
 Energies CartPendulum::energies(const State& state, SystemWorkspace& /*work*/) const {

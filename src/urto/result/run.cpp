@@ -350,7 +350,9 @@ FirstMoment first_moment(const Scene& scene) {
   FirstMoment out;
   out.start = run.start();
   refuse_what_no_step_takes(run);
-  const Interactions rows = rows_at_start(run);
+  out.state = run.state();
+  out.rows = rows_at_start(run);
+  const Interactions& rows = out.rows;
   out.result.description = describe_start(scene, run, rows);
   out.result.status = record_status(run);
   Frame frame = record_frame(run);

@@ -10,6 +10,7 @@
 
 #include "urto/file/number_text.h"
 #include "urto/result/step_shares.h"
+#include "urto/stepper/stepper.h"
 
 namespace urto {
 namespace {
@@ -117,6 +118,11 @@ std::vector<std::string> fast_turning(const Model& model, const State& state, do
 }
 
 void add_settings(const SimulationOptions& options, std::vector<std::string>& out) {
+  const StepperInfo stepper = find_stepper(options.stepper.name);
+  if (stepper.discouraged) {
+    out.push_back(fmt::format("the stepper '{}' is here to be compared with others: {}",
+                              stepper.name, stepper.summary));
+  }
   if (options.duration <= 0) return;  // nothing but the start is asked for
   if (!options.adaptive && options.step > options.duration * (1 + 1e-9)) {
     out.push_back(

@@ -23,7 +23,7 @@ constexpr double live_penalty = 0.02;
 class Admm final : public ConvexMethod {
  public:
   void solve(ConvexTask& task) override {
-    N_.set(task.W);
+    N_.set(task.W, true);
     shifted_.set(task.W);
     rho_ = task.live ? live_penalty : 1;
     if (refactorize(task)) {

@@ -246,7 +246,7 @@ SparseMatrix AlphaEquations::stiffness(const AlphaStep& step, const Vector& mult
   out.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);
   if (of_forces) system_.assemble(step.end, {.stiffness = 1}, Tangent::exact, out);
   system_.add_geometric_stiffness(step.end, rows_, multipliers, 1, out);
-  system_.add_mass_tangent(step.end, moved, 1, out);
+  system_.add_inertial_stiffness(step.end, moved, 1, out);
   out.finish_assembly();
   return to_sparse(out);
 }
@@ -288,7 +288,7 @@ void AlphaEquations::differentiate(const AlphaStep& step, const ActiveSet& set) 
   blocks.finish_assembly();
   Gp_ = D_.transpose() * SparseMatrix(to_sparse(blocks) * D_);
   blocks.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);
-  system_.add_mass_tangent(step.end, step.U, 1, blocks);
+  system_.add_inertial_stiffness(step.end, step.U, 1, blocks);
   blocks.finish_assembly();
   Gp_ += SparseMatrix(to_sparse(blocks) * D_);
   blocks.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);

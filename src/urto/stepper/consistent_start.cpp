@@ -321,7 +321,7 @@ StartReport consistent_start(const System& mechanics, const SimulationOptions& o
   report.position_error = farthest >= 0 ? std::abs(given[farthest]) : 0;
 
   JointProjection projection(mechanics);
-  const Vector q = state.q;
+  const Configuration q = state.q;
   const Vector v = state.v;
   const double tolerance = options.stepper.projection_tolerance;
   if (options.assemble && report.rows > 0) {

@@ -198,7 +198,7 @@ bool NonsmoothAlphaStepper::correct_smooth(State& at, const BlockMatrix& turn, d
   const double by_position = h * h * s.s();
   system.assemble(at, {.stiffness = by_position}, Tangent::exact, matrix_);
   system.add_geometric_stiffness(at, joints_, lambda, by_position, matrix_);
-  system.add_mass_tangent(at, step_.a_hat, by_position, matrix_);
+  system.add_inertial_stiffness(at, step_.a_hat, by_position, matrix_);
   if (turn.blocks() > 0) multiply_right(matrix_, turn);
   system.assemble(at, {.mass = s.k(), .damping = h}, Tangent::exact, matrix_);
   matrix_.finish_assembly();
