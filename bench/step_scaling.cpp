@@ -7,8 +7,8 @@
 //   springs   lattices of 3 × 3 balls coupled by springs, standing on the floor
 //   lattice   one of all balls
 //
-// usage: step_scaling [--quick] [--scene NAME] [--size N] [--solver NAME] [--threads N]
-//                     [--csv FILE]
+// usage: step_scaling [--quick] [--scene NAME] [--size N] [--steps N] [--rounds N] [--warm N]
+//                     [--solver NAME] [--threads N] [--csv FILE]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -153,16 +153,22 @@ struct Line {
   double total() const { return rows_s + assemble + solve + certify + advance; }
 };
 
+/// How long to look.
+struct Duration {
+  int warm = 0, steps = 0, rounds = 5;  ///< steps before, and of each round
+};
+
 /// The fastest of some rounds: other work on the machine only ever adds.
-Line measure(const std::string& name, Model m, int bodies, int steps, SimulationOptions o) {
+Line measure(const std::string& name, Model m, int bodies, const Duration& d, SimulationOptions o) {
   finalize(m);
   o.duration = 1e9;
   o.contact_envelope = 0.005;
   Simulation run(m, o);
   run.start();
-  for (int k = 0; k < steps; ++k) run.advance();
+  for (int k = 0; k < d.warm; ++k) run.advance();
+  const int steps = d.steps;
   Line best;
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < d.rounds; ++round) {
     Line line{.scene = name,
               .bodies = bodies,
               .rows = run.rows().rows(),
@@ -191,10 +197,14 @@ int main(int argc, char** argv) {
   bool quick = false;
   std::string csv, only;
   int size = 0;
+  Duration wanted{.warm = -1, .steps = 0};
   SimulationOptions options;
   app.add_flag("--quick", quick, "fewer sizes");
   app.add_option("--scene", only, "this scene only");
   app.add_option("--size", size, "this number of bodies only");
+  app.add_option("--steps", wanted.steps, "of a round; else 200, of more than 500 bodies 20");
+  app.add_option("--rounds", wanted.rounds, "of which the fastest counts");
+  app.add_option("--warm", wanted.warm, "steps before the first round; else as many as in one");
   app.add_option("--solver", options.solver.solver, "of the step problem");
   app.add_option("--tol", options.solver.tolerance, "of the step problem");
   app.add_option("--threads", options.threads, "for islands");
@@ -216,7 +226,10 @@ int main(int argc, char** argv) {
     if (!only.empty() && name != only) continue;
     for (const int n : sizes) {
       if (name == "chain" && n > 1000 && size == 0) continue;
-      const Line l = measure(name, make(n), n, n > 500 ? 20 : 200, options);
+      Duration d = wanted;
+      if (d.steps <= 0) d.steps = n > 500 ? 20 : 200;
+      if (d.warm < 0) d.warm = d.steps;
+      const Line l = measure(name, make(n), n, d, options);
       fmt::print("{:8} {:6} {:6} {:7} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:9.2f} {:10.2f} {:10.2f}\n",
                  l.scene, l.bodies, l.rows, l.sweeps, 1e6 * l.rows_s, 1e6 * l.assemble,
                  1e6 * l.solve, 1e6 * l.certify, 1e6 * l.advance, 1e6 * l.total(), 1e6 * l.cpu);

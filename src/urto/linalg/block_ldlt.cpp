@@ -6,7 +6,8 @@
 #include <limits>
 #include <numeric>
 #include <set>
-#include <type_traits>
+
+#include "urto/linalg/lanes.h"
 
 #include <fmt/format.h>
 
@@ -17,74 +18,116 @@
 namespace urto {
 namespace {
 
-// Sizes that the compiler knows are worth a factor of two in every kernel below: bodies have six
-// rows, joints mostly five, three or one. Zero stands for a size that is known when it runs.
-template <int N>
-using Size = std::integral_constant<int, N>;
+// Sizes that the compiler knows are worth a factor of two in every kernel below. Each entry is
+// reduced in the order of the columns, whatever the sizes.
 
-template <class Kernel>
-auto with_size(int n, const Kernel& kernel) {
-  switch (n) {
-    case 1:
-      return kernel(Size<1>());
-    case 3:
-      return kernel(Size<3>());
-    case 5:
-      return kernel(Size<5>());
-    case 6:
-      return kernel(Size<6>());
-    default:
-      return kernel(Size<0>());
+// C (m × n) −= A (m × k) Bᵀ (n × k), all column-major and packed; of a diagonal block only the
+// lower triangle is asked for.
+template <int M, int N, bool Lower>
+void subtract_product(int m, int n, int k, const double* A, const double* B, double* C) {
+  if constexpr (M > 0 && N > 0) {
+    // Two columns of C in registers.
+    for (int j = 0; j + 1 < N; j += 2) {
+      Column<M> first = Column<M>::of(C + j * M), second = Column<M>::of(C + (j + 1) * M);
+      for (int l = 0; l < k; ++l) {
+        const Column<M> a = Column<M>::of(A + l * M);
+        first.subtract(a, B[l * N + j]);
+        second.subtract(a, B[l * N + j + 1]);
+      }
+      first.store_to(C + j * M);
+      second.store_to(C + (j + 1) * M);
+    }
+    if constexpr (N % 2 == 1) {
+      Column<M> last = Column<M>::of(C + (N - 1) * M);
+      for (int l = 0; l < k; ++l) last.subtract(Column<M>::of(A + l * M), B[l * N + N - 1]);
+      last.store_to(C + (N - 1) * M);
+    }
+  } else {
+    for (int j = 0; j < n; ++j) {
+      for (int l = 0; l < k; ++l) {
+        for (int i = Lower ? j : 0; i < m; ++i) C[j * m + i] -= A[l * m + i] * B[l * n + j];
+      }
+    }
   }
 }
 
-// C (m × n) −= A (m × k) Bᵀ (n × k), all column-major and packed.
-template <int M, int N, int K>
-void subtract_product(int m, int n, int k, const double* A, const double* B, double* C) {
-  if constexpr (M > 0) m = M;
-  if constexpr (N > 0) n = N;
-  if constexpr (K > 0) k = K;
-  for (int j = 0; j < n; ++j) {
-    double* column = C + j * m;
-    if constexpr (M > 0) {
-      double sum[M];
-      for (int i = 0; i < M; ++i) sum[i] = column[i];
-      for (int l = 0; l < k; ++l) {
-        for (int i = 0; i < M; ++i) sum[i] -= A[l * M + i] * B[l * n + j];
-      }
-      for (int i = 0; i < M; ++i) column[i] = sum[i];
-    } else {
-      for (int l = 0; l < k; ++l) {
-        for (int i = 0; i < m; ++i) column[i] -= A[l * m + i] * B[l * n + j];
-      }
+// The same of a diagonal block, a pair of columns from its diagonal on.
+template <int M>
+void subtract_lower_product(int k, const double* A, const double* B, double* C) {
+  const auto two_columns = [&](auto J) {
+    constexpr int j = J, left = M - j;
+    Column<left> first = Column<left>::of(C + j * M + j);
+    Column<left> second = Column<left>::of(C + (j + 1) * M + j);
+    for (int l = 0; l < k; ++l) {
+      const Column<left> a = Column<left>::of(A + l * M + j);
+      first.subtract(a, B[l * M + j]);
+      second.subtract(a, B[l * M + j + 1]);
     }
+    first.store_to(C + j * M + j);
+    second.store_to(C + (j + 1) * M + j);
+  };
+  if constexpr (M > 1) two_columns(Size<0>());
+  if constexpr (M > 3) two_columns(Size<2>());
+  if constexpr (M > 5) two_columns(Size<4>());
+  if constexpr (M % 2 == 1) {
+    for (int l = 0; l < k; ++l) C[M * M - 1] -= A[l * M + M - 1] * B[l * M + M - 1];
   }
 }
 
 void subtract_product(int m, int n, int k, const double* A, const double* B, double* C) {
   with_size(m, [&](auto M) {
-    with_size(k, [&](auto K) { subtract_product<M, 0, K>(m, n, k, A, B, C); });
+    with_size(n, [&](auto N) { subtract_product<M, N, false>(m, n, k, A, B, C); });
+  });
+}
+
+void subtract_lower_product(int m, int k, const double* A, const double* B, double* C) {
+  with_size(m, [&](auto M) {
+    if constexpr (M > 0)
+      subtract_lower_product<M>(k, A, B, C);
+    else
+      subtract_product<0, 0, true>(m, m, k, A, B, C);
   });
 }
 
 // Cholesky of sign·D in place (lower, column-major, reciprocal diagonal kept); false if a pivot is
-// not positive.
+// not positive. What is left in the upper triangle means nothing.
 template <int N>
 bool cholesky(double* D, int n, double sign) {
-  if constexpr (N > 0) n = N;
-  for (int j = 0; j < n; ++j) {
-    double pivot = sign * D[j * n + j];
-    for (int k = 0; k < j; ++k) pivot -= D[k * n + j] * D[k * n + j];
-    if (!(pivot > 0) || !std::isfinite(pivot)) return false;
-    const double inverse = 1 / std::sqrt(pivot);
-    D[j * n + j] = inverse;
-    for (int i = j + 1; i < n; ++i) {
-      double sum = sign * D[j * n + i];
-      for (int k = 0; k < j; ++k) sum -= D[k * n + i] * D[k * n + j];
-      D[j * n + i] = sum * inverse;
+  bool definite = true;
+  const auto is_pivot = [](double x) { return x > 0 && std::isfinite(x); };
+  if constexpr (N > 0) {
+    Column<N> column[N];
+    for (int j = 0; j < N; ++j) {
+      column[j] = Column<N>::of(D + j * N);
+      column[j].scale(sign);
+    }
+    unrolled<N>([&](auto j) {
+      const double pivot = column[j].template at<j>();
+      definite = definite && is_pivot(pivot);
+      const double inverse = 1 / std::sqrt(pivot);
+      column[j].scale(inverse);
+      column[j].store_to(D + j * N);
+      D[j * N + j] = inverse;
+      unrolled<N - 1 - j>([&](auto k) {
+        constexpr int l = j + 1 + k;
+        column[l].template subtract<l / 2>(column[j], column[j].template at<l>());
+      });
+    });
+  } else {
+    for (int j = 0; j < n && definite; ++j) {
+      double pivot = sign * D[j * n + j];
+      for (int k = 0; k < j; ++k) pivot -= D[k * n + j] * D[k * n + j];
+      definite = is_pivot(pivot);
+      const double inverse = 1 / std::sqrt(pivot);
+      D[j * n + j] = inverse;
+      for (int i = j + 1; i < n; ++i) {
+        double sum = sign * D[j * n + i];
+        for (int k = 0; k < j; ++k) sum -= D[k * n + i] * D[k * n + j];
+        D[j * n + i] = sum * inverse;
+      }
     }
   }
-  return true;
+  return definite;
 }
 
 bool cholesky(double* D, int n, double sign) {
@@ -94,22 +137,39 @@ bool cholesky(double* D, int n, double sign) {
 // X (m × n) ← X (sign·L Lᵀ)⁻¹, X column-major, L as left by `cholesky`.
 template <int M, int N>
 void divide_right(const double* L, int n, double sign, double* X, int m) {
-  if constexpr (M > 0) m = M;
   if constexpr (N > 0) n = N;
-  for (int j = 0; j < n; ++j) {
-    for (int k = 0; k < j; ++k) {
-      for (int i = 0; i < m; ++i) X[j * m + i] -= X[k * m + i] * L[k * n + j];
+  if constexpr (M > 0 && N > 0) {
+    Column<M> x[N];
+    unrolled<N>([&](auto j) {
+      x[j] = Column<M>::of(X + j * M);
+      for (int k = 0; k < j; ++k) x[j].subtract(x[k], L[k * N + j]);
+      x[j].scale(L[j * N + j]);
+    });
+    unrolled<N>([&](auto back) {
+      constexpr int j = N - 1 - back;
+      for (int k = j + 1; k < N; ++k) x[j].subtract(x[k], L[j * N + k]);
+      x[j].scale(L[j * N + j]);
+    });
+    for (int j = 0; j < N; ++j) {
+      if (sign < 0) x[j].scale(-1);
+      x[j].store_to(X + j * M);
     }
-    for (int i = 0; i < m; ++i) X[j * m + i] *= L[j * n + j];
-  }
-  for (int j = n - 1; j >= 0; --j) {
-    for (int k = j + 1; k < n; ++k) {
-      for (int i = 0; i < m; ++i) X[j * m + i] -= X[k * m + i] * L[j * n + k];
+  } else {
+    for (int j = 0; j < n; ++j) {
+      for (int k = 0; k < j; ++k) {
+        for (int i = 0; i < m; ++i) X[j * m + i] -= X[k * m + i] * L[k * n + j];
+      }
+      for (int i = 0; i < m; ++i) X[j * m + i] *= L[j * n + j];
     }
-    for (int i = 0; i < m; ++i) X[j * m + i] *= L[j * n + j];
-  }
-  if (sign < 0) {
-    for (int i = 0; i < m * n; ++i) X[i] = -X[i];
+    for (int j = n - 1; j >= 0; --j) {
+      for (int k = j + 1; k < n; ++k) {
+        for (int i = 0; i < m; ++i) X[j * m + i] -= X[k * m + i] * L[j * n + k];
+      }
+      for (int i = 0; i < m; ++i) X[j * m + i] *= L[j * n + j];
+    }
+    if (sign < 0) {
+      for (int i = 0; i < m * n; ++i) X[i] = -X[i];
+    }
   }
 }
 
@@ -121,19 +181,28 @@ void divide_right(const double* L, int n, double sign, double* X, int m) {
 // y (m) −= L (m × n) x, or its transpose y (n) −= Lᵀ x (m).
 void subtract(const double* L, int m, int n, const double* x, double* y) {
   with_size(m, [&](auto M) {
-    const int rows = M > 0 ? M : m;
-    for (int c = 0; c < n; ++c) {
-      for (int r = 0; r < rows; ++r) y[r] -= L[c * rows + r] * x[c];
+    if constexpr (M > 0) {
+      Column<M> sum = Column<M>::of(y);
+      for (int c = 0; c < n; ++c) sum.subtract(Column<M>::of(L + c * M), x[c]);
+      sum.store_to(y);
+    } else {
+      for (int c = 0; c < n; ++c) {
+        for (int r = 0; r < m; ++r) y[r] -= L[c * m + r] * x[c];
+      }
     }
   });
 }
 
 void subtract_transposed(const double* L, int m, int n, const double* x, double* y) {
   with_size(m, [&](auto M) {
-    const int rows = M > 0 ? M : m;
-    for (int c = 0; c < n; ++c) {
+    int c = 0;
+    if constexpr (M > 0) {
+      for (; c + 1 < n; c += 2)
+        store(load(y + c) - products<M>(L + c * M, L + (c + 1) * M, x), y + c);
+    }
+    for (; c < n; ++c) {
       double sum = 0;
-      for (int r = 0; r < rows; ++r) sum += L[c * rows + r] * x[r];
+      for (int r = 0; r < m; ++r) sum += L[c * m + r] * x[r];
       y[c] -= sum;
     }
   });
@@ -267,6 +336,17 @@ void BlockLdlt::analyse(std::span<const int> sizes, std::span<const std::pair<in
     edge_.push_back({row, column, find(row, column)});
   }
   usable_ = false;
+  std::vector<int> of_edges;
+  for (const Edge& e : edge_) of_edges.push_back(e.offset);
+  std::sort(of_edges.begin(), of_edges.end());
+  fill_.clear();
+  for (int p = 0; p < n; ++p) {
+    for (int e = off_start_[p]; e < off_start_[p + 1]; ++e) {
+      const int first = off_[e].offset, size = size_[off_[e].node] * size_[order_[p]];
+      if (!std::binary_search(of_edges.begin(), of_edges.end(), first))
+        fill_.emplace_back(first, size);
+    }
+  }
   values_.assign(offset, 0.0);
   scratch_.assign(largest, 0.0);
   sign_.assign(n, 1);
@@ -275,6 +355,10 @@ void BlockLdlt::analyse(std::span<const int> sizes, std::span<const std::pair<in
 void BlockLdlt::clear() {
   usable_ = false;
   std::fill(values_.begin(), values_.end(), 0.0);
+}
+
+void BlockLdlt::clear_fill() {
+  for (const auto& [first, size] : fill_) std::fill_n(values_.begin() + first, size, 0.0);
 }
 
 bool BlockLdlt::factorize(std::span<const int> sign, int* failed) {
@@ -301,7 +385,9 @@ bool BlockLdlt::factorize(std::span<const int> sign, int* failed) {
     const double* A_jk = scratch_.data();
     for (int j = off_start_[p]; j < off_start_[p + 1]; ++j) {
       const int rows_j = size_[off_[j].node];
-      for (int i = j; i < off_start_[p + 1]; ++i) {
+      subtract_lower_product(rows_j, n, values_.data() + off_[j].offset, A_jk,
+                             values_.data() + target_[t++]);
+      for (int i = j + 1; i < off_start_[p + 1]; ++i) {
         subtract_product(size_[off_[i].node], rows_j, n, values_.data() + off_[i].offset, A_jk,
                          values_.data() + target_[t++]);
       }

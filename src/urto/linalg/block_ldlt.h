@@ -39,6 +39,8 @@ class BlockLdlt {
   void clear();
   /// No factorisation is there any more.
   void forget() { usable_ = false; }
+  /// Only those that are neither a node's nor an edge's, where the caller writes all of the others.
+  void clear_fill();
   /// Diagonal block of a node, column-major, size × size; both triangles are to be filled.
   double* diagonal(int node) { return values_.data() + diagonal_[node]; }
   /// Block of an edge, to be filled column-major as (rows of `first`) × (rows of `second`) with
@@ -73,6 +75,7 @@ class BlockLdlt {
   std::vector<int>
       target_;  ///< offsets of the blocks that eliminating a node updates, pairs (i ≥ j)
   std::vector<Edge> edge_;
+  std::vector<std::pair<int, int>> fill_;  ///< ranges of values that belong to no node and no edge
   std::vector<int> sign_;
   std::vector<double> values_;
   bool usable_ = false;

@@ -8,6 +8,7 @@
 
 #include "urto/error.h"
 #include "urto/linalg/checked.h"
+#include "urto/linalg/lanes.h"
 #include "urto/linalg/sparse_builder.h"
 
 namespace urto {
@@ -51,6 +52,10 @@ void multiply_add_block(const BlockRows& J, int i, const double* x, double* y) {
       Eigen::Map<Vec3>(y) += Eigen::Map<const RowMajor33>(a) * Eigen::Map<const Vec3>(xe);
       continue;
     }
+    if (entry.width == 6) {
+      add_products<6>(a, height, xe, y);
+      continue;
+    }
     for (int r = 0; r < height; ++r) {
       double sum = 0;
       for (int c = 0; c < entry.width; ++c) sum += a[r * entry.width + c] * xe[c];
@@ -76,11 +81,13 @@ void transpose_multiply_add_block(const BlockRows& J, int i, const double* y, do
   }
 }
 
-void multiply(const BlockRows& J, const Vector& x, Vector& y) {
-  y.setZero(J.rows());
-  for (int i = 0; i < J.blocks(); ++i) {
-    multiply_add_block(J, i, x.data(), y.data() + J.row_start[i]);
-  }
+void multiply(const BlockRows& J, const Vector& x, Vector& y, ThreadPool* threads) {
+  if (y.size() != J.rows()) y.resize(J.rows());
+  share_items(threads, J.blocks(), 256, [&](int i) {
+    double* rows = y.data() + J.row_start[i];
+    std::fill_n(rows, J.height(i), 0.0);
+    multiply_add_block(J, i, x.data(), rows);
+  });
 }
 
 void transpose_multiply_add(const BlockRows& J, const Vector& y, Vector& x) {
@@ -206,6 +213,16 @@ void BlockMatrix::finish_assembly() {
 // A coupling adds to two nodes: only the diagonal blocks are shared out.
 void multiply_add(const BlockMatrix& H, const Vector& x, Vector& y, ThreadPool* threads) {
   share_items(threads, H.blocks(), 512, [&](int k) {
+    if (H.size(k) == 6) {
+      const double* block = H.values.data() + H.offset[k];
+      const double* from = x.data() + H.start[k];
+      double* to = y.data() + H.start[k];
+      Column<6> sum = Column<6>::zero(), out = Column<6>::of(to);
+      for (int c = 0; c < 6; ++c) sum.add(Column<6>::of(block + 6 * c), from[c]);
+      out.add(sum, 1);
+      out.store_to(to);
+      return;
+    }
     y.segment(H.start[k], H.size(k)).noalias() += H.block(k) * x.segment(H.start[k], H.size(k));
   });
   const bool mirrored = H.symmetry == BlockMatrix::Symmetry::symmetric;

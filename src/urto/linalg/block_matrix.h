@@ -50,7 +50,8 @@ void multiply_add_block(const BlockRows& J, int i, const double* x, double* y);
 /// x += J_iᵀ y for row block i.
 void transpose_multiply_add_block(const BlockRows& J, int i, const double* y, double* x);
 
-void multiply(const BlockRows& J, const Vector& x, Vector& y);                ///< y = J x
+void multiply(const BlockRows& J, const Vector& x, Vector& y,
+              ThreadPool* threads = nullptr);                                 ///< y = J x
 void transpose_multiply_add(const BlockRows& J, const Vector& y, Vector& x);  ///< x += Jᵀ y
 SparseMatrix to_sparse(const BlockRows& J);
 

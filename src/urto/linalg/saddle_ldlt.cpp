@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "urto/linalg/lanes.h"
+
 namespace urto {
 namespace {
 
@@ -14,14 +16,29 @@ constexpr long most_values = 2'000'000;    // of all factors but the one in use
 // One row block of a step problem has at most six rows (max_block); joints are split into such.
 constexpr int most_rows = 12;
 
+constexpr int body_size = 6;  // the width of most entries of J, and the size of most nodes
+
 // What one entry of J adds to the rows of its block, and to the sizes of their terms. A mechanism
 // at rest has no flux but rounding: what gravity would do without the joints, `free`, counts too.
-// Width: that of a body is known to the compiler; 0: as given.
-template <int Width>
 void add_fluxes(const double* values, int width, int rows, const double* x, const double* free,
                 double* sum, double* size) {
-  if constexpr (Width > 0) width = Width;
-  for (int a = 0; a < rows; ++a) {
+  int a = 0;
+  for (; width == body_size && a + 1 < rows; a += 2) {
+    Pair flux = both(0), terms = both(0);
+    const auto add = [&](const Pair& v, int c) {
+      const Pair moving = v * both(x[c]);
+      flux += moving;
+      terms += magnitude(moving) + magnitude(v * both(free[c]));
+    };
+    for (int c = 0; c < body_size; c += 2) {
+      const PairOfColumns v = columns(values + a * body_size + c, values + (a + 1) * body_size + c);
+      add(v.first, c);
+      add(v.second, c + 1);
+    }
+    store(load(sum + a) + flux, sum + a);
+    store(load(size + a) + terms, size + a);
+  }
+  for (; a < rows; ++a) {
     double flux = 0;
     double terms = 0;
     for (int c = 0; c < width; ++c) {
@@ -35,14 +52,17 @@ void add_fluxes(const double* values, int width, int rows, const double* x, cons
 }
 
 // r = a − H x for one node of H; returns ‖a‖².
-template <int Size>
 double subtract_inertia(const double* H, int n, const double* x, const double* a, double* r) {
-  if constexpr (Size > 0) n = Size;
   double size = 0;
-  for (int d = 0; d < n; ++d) {
-    r[d] = a[d];
-    size += a[d] * a[d];
+  for (int d = 0; d < n; ++d) size += a[d] * a[d];
+  if (n == body_size) {
+    Column<body_size> left = Column<body_size>::of(a);
+    for (int c = 0; c < body_size; ++c)
+      left.subtract(Column<body_size>::of(H + c * body_size), x[c]);
+    left.store_to(r);
+    return size;
   }
+  std::copy_n(a, n, r);
   for (int c = 0; c < n; ++c) {
     for (int d = 0; d < n; ++d) r[d] -= H[c * n + d] * x[c];
   }
@@ -50,11 +70,51 @@ double subtract_inertia(const double* H, int n, const double* x, const double* a
 }
 
 // What one entry of J adds to Jᵀλ.
-template <int Width>
 void add_reaction(const double* values, int width, int rows, const double* lambda, double* out) {
-  if constexpr (Width > 0) width = Width;
+  if (width == body_size) {
+    Column<body_size> sum = Column<body_size>::of(out);
+    for (int a = 0; a < rows; ++a)
+      sum.add(Column<body_size>::of(values + a * body_size), lambda[a]);
+    sum.store_to(out);
+    return;
+  }
   for (int a = 0; a < rows; ++a) {
     for (int c = 0; c < width; ++c) out[c] += values[a * width + c] * lambda[a];
+  }
+}
+
+// What one entry of J adds to J diag(H)⁻¹ Jᵀ of its rows, with that diagonal of H.
+void add_inverse_inertia(const double* values, int width, int rows, const double* mass,
+                         double* out) {
+  int a = 0;
+  for (; width == body_size && a + 1 < rows; a += 2) {
+    Pair sum = both(0);
+    for (int c = 0; c < body_size; c += 2) {
+      const PairOfColumns v = columns(values + a * body_size + c, values + (a + 1) * body_size + c);
+      sum += v.first * v.first / both(mass[c]);
+      sum += v.second * v.second / both(mass[c + 1]);
+    }
+    store(load(out + a) + sum, out + a);
+  }
+  for (; a < rows; ++a) {
+    double sum = 0;
+    for (int c = 0; c < width; ++c) {
+      const double v = values[a * width + c];
+      sum += v * v / mass[c];
+    }
+    out[a] += sum;
+  }
+}
+
+// One entry of J as a block of the factor, in columns of `rows` or in rows of `width`: from zero,
+// that no −0 gets in.
+void place_entry(const double* values, int width, int rows, bool as_given, double* out) {
+  if (!as_given) {
+    for (int k = 0; k < rows * width; ++k) out[k] = 0.0 + values[k];
+    return;
+  }
+  for (int a = 0; a < rows; ++a) {
+    for (int c = 0; c < width; ++c) out[c * rows + a] = 0.0 + values[a * width + c];
   }
 }
 
@@ -65,12 +125,19 @@ void SaddleLdlt::describe() {
   const auto& [H, J, nodes, couplings, blocks, heights, node_of_dof, place, compliance] = system_;
   sizes_.clear();
   edges_.clear();
+  whole_entries_ = true;
   for (const int k : nodes) sizes_.push_back(H->size(k));
   for (int r = 0; r < static_cast<int>(blocks.size()); ++r) {
     const int node = static_cast<int>(sizes_.size());
     sizes_.push_back(height(r));
-    for (int e = J->entry_start[blocks[r]]; e < J->entry_start[blocks[r] + 1]; ++e)
-      edges_.emplace_back(node, place[node_of_dof[J->entries[e].column]]);
+    const std::size_t first = edges_.size();
+    for (int e = J->entry_start[blocks[r]]; e < J->entry_start[blocks[r] + 1]; ++e) {
+      const int k = node_of_dof[J->entries[e].column];
+      edges_.emplace_back(node, place[k]);
+      const bool again =
+          std::find(edges_.begin() + first, edges_.end() - 1, edges_.back()) != edges_.end() - 1;
+      whole_entries_ = whole_entries_ && J->entries[e].width == H->size(k) && !again;
+    }
   }
   for (const int c : couplings)
     edges_.emplace_back(place[H->couplings[c].row], place[H->couplings[c].column]);
@@ -126,18 +193,20 @@ void SaddleLdlt::fill_rows(int r, int& edge, double relative_regularisation) {
     const double* values = J.values.data() + entry.offset;
     const bool as_given = ldlt.edge_order(edge).first == node;
     double* out = ldlt.edge(edge);
-    const auto mass = H.block(k);
+    add_inverse_inertia(values, entry.width, rows,
+                        mass_diagonal_.data() + row(system_.place[k]) + first, own.data());
+    if (whole_entries_) {
+      place_entry(values, entry.width, rows, as_given, out);
+      continue;
+    }
     for (int a = 0; a < rows; ++a) {
-      double sum = 0;
-      for (int c = 0; c < entry.width; ++c) {
-        const double v = values[a * entry.width + c];
-        out[as_given ? (first + c) * rows + a : a * H.size(k) + first + c] += v;
-        sum += v * v / mass(first + c, first + c);
-      }
-      own[a] += sum;
+      for (int c = 0; c < entry.width; ++c)
+        out[as_given ? (first + c) * rows + a : a * H.size(k) + first + c] +=
+            values[a * entry.width + c];
     }
   }
   double* D = ldlt.diagonal(node);
+  std::fill_n(D, rows * rows, 0.0);
   for (int a = 0; a < rows; ++a) {
     const double soft = system_.compliance.empty() ? 0 : system_.compliance[J.row_start[i] + a];
     D[a * rows + a] = -soft - relative_regularisation * (own[a] > 0 ? own[a] : 1);
@@ -147,10 +216,12 @@ void SaddleLdlt::fill_rows(int r, int& edge, double relative_regularisation) {
 bool SaddleLdlt::factorize(double relative_regularisation) {
   BlockLdlt& ldlt = factor().ldlt;
   const BlockMatrix& H = *system_.H;
-  ldlt.clear();
+  whole_entries_ ? ldlt.clear_fill() : ldlt.clear();
+  mass_diagonal_.resize(rows());
   for (int n = 0; n < static_cast<int>(system_.nodes.size()); ++n) {
     const auto block = H.block(system_.nodes[n]);
     std::copy(block.data(), block.data() + block.size(), ldlt.diagonal(n));
+    for (int d = 0; d < block.rows(); ++d) mass_diagonal_[row(n) + d] = block(d, d);
   }
   int edge = 0;
   for (int r = 0; r < static_cast<int>(system_.blocks.size()); ++r)
@@ -160,9 +231,9 @@ bool SaddleLdlt::factorize(double relative_regularisation) {
     const bool as_given = ldlt.edge_order(edge).first == system_.place[H.couplings[c].row];
     double* out = ldlt.edge(edge++);
     if (as_given) {
-      Eigen::Map<Matrix>(out, block.rows(), block.cols()) += block;
+      Eigen::Map<Matrix>(out, block.rows(), block.cols()) = block;
     } else {
-      Eigen::Map<Matrix>(out, block.cols(), block.rows()) += block.transpose();
+      Eigen::Map<Matrix>(out, block.cols(), block.rows()) = block.transpose();
     }
   }
   return ldlt.factorize(factor().signs);
@@ -177,9 +248,7 @@ double SaddleLdlt::momentum_residual(const Data& data, const Vector& x, const Ve
     const int k = system_.nodes[n];
     const double* a = data.a->data() + H.start[k];
     double* r = rhs_.data() + row(n);
-    const double* block = H.values.data() + H.offset[k];
-    size += H.size(k) == 6 ? subtract_inertia<6>(block, 6, x.data() + H.start[k], a, r)
-                           : subtract_inertia<0>(block, H.size(k), x.data() + H.start[k], a, r);
+    size += subtract_inertia(H.values.data() + H.offset[k], H.size(k), x.data() + H.start[k], a, r);
   }
   for (const int c : system_.couplings) {
     const BlockMatrix::Coupling& pair = H.couplings[c];
@@ -194,12 +263,8 @@ double SaddleLdlt::momentum_residual(const Data& data, const Vector& x, const Ve
       const BlockRows::Entry& entry = J.entries[e];
       const int k = system_.node_of_dof[entry.column];
       double* at = rhs_.data() + row(system_.place[k]) + (entry.column - H.start[k]);
-      const double* values = J.values.data() + entry.offset;
-      const double* force = lambda.data() + J.row_start[i];
-      if (entry.width == 6)
-        add_reaction<6>(values, 6, J.height(i), force, at);
-      else
-        add_reaction<0>(values, entry.width, J.height(i), force, at);
+      add_reaction(J.values.data() + entry.offset, entry.width, J.height(i),
+                   lambda.data() + J.row_start[i], at);
     }
   }
   return size;
@@ -227,13 +292,9 @@ double SaddleLdlt::row_residual(const Data& data, const Vector& x, const Vector&
     for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
       const BlockRows::Entry& entry = J.entries[e];
       const int k = system_.node_of_dof[entry.column];
-      const double* values = J.values.data() + entry.offset;
       const double* free = free_.data() + row(system_.place[k]) + (entry.column - H.start[k]);
-      const double* moving = x.data() + entry.column;
-      if (entry.width == 6)
-        add_fluxes<6>(values, 6, rows, moving, free, sum.data(), size.data());
-      else
-        add_fluxes<0>(values, entry.width, rows, moving, free, sum.data(), size.data());
+      add_fluxes(J.values.data() + entry.offset, entry.width, rows, x.data() + entry.column, free,
+                 sum.data(), size.data());
     }
     double* u = rhs_.data() + row(nodes + r);
     for (int a = 0; a < rows; ++a) {
@@ -262,8 +323,8 @@ double SaddleLdlt::refine(const Data& data, double goal, int most, Vector& x, Ve
   free_.resize(rows());
   for (int n = 0; n < nodes; ++n) {
     const int k = system_.nodes[n];
-    const auto mass = H.block(k);
-    for (int d = 0; d < H.size(k); ++d) free_[row(n) + d] = (*data.a)[H.start[k] + d] / mass(d, d);
+    for (int d = 0; d < H.size(k); ++d)
+      free_[row(n) + d] = (*data.a)[H.start[k] + d] / mass_diagonal_[row(n) + d];
   }
   double last = std::numeric_limits<double>::infinity();
   for (int round = 0;; ++round) {

@@ -76,6 +76,8 @@ class SaddleLdlt {
   std::vector<int> sizes_ = {}, pattern_ = {};
   std::vector<std::pair<int, int>> edges_ = {};
   Vector rhs_;
+  bool whole_entries_ = true;  ///< each entry of J is a block of the factor, no two the same
+  std::vector<double> mass_diagonal_ = {};  ///< of H, in the factor's order
   std::vector<double> free_ = {};  ///< about H⁻¹a: a scale for velocities, in the factor's order
 };
 

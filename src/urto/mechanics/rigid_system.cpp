@@ -264,8 +264,14 @@ void RigidSystem::measure(const State& state, bool accelerations, SystemWorkspac
 
 void RigidSystem::measure_block(const State& state, int block, bool accelerations, const Scratch& s,
                                 std::vector<RowTerm>& terms, Interactions& rows) const {
-  rows.clear_numbers(block);
   const RowOrigin origin = rows.origins[block];
+  // Of rows whose gaps alone are wanted the other numbers may stay as they are.
+  if (rows.gaps_only && origin.kind != Origin::contact) {
+    std::fill(rows.g.begin() + rows.J.row_start[block],
+              rows.g.begin() + rows.J.row_start[block + 1], 0.0);
+  } else {
+    rows.clear_numbers(block);
+  }
   if (origin.kind == Origin::contact) return measure_contact(state, block, accelerations, s, rows);
   for (int row = 0; row < rows.laws[block].dim; ++row) {
     row_terms(origin, rows.ids[block], row, terms);
@@ -274,6 +280,7 @@ void RigidSystem::measure_block(const State& state, int block, bool acceleration
   const int last = rows.J.row_start[block + 1] - 1;
   const auto subtract = [&](const FunctionValue& target) {
     rows.g[last] -= target.value;
+    if (rows.gaps_only) return;
     rows.g_t[last] -= target.rate;
     rows.jdot_v[last] -= target.acceleration;
   };
@@ -293,6 +300,7 @@ void RigidSystem::measure_block(const State& state, int block, bool acceleration
         // The speed wanted is the one at the end of the step.
         const FunctionValue speed = evaluate(m.value, state.t + rows.horizon);
         rows.g[last] = 0;
+        if (rows.gaps_only) break;
         rows.g_t[last] -= speed.value;
         rows.jdot_v[last] -= speed.rate;
       }
@@ -317,8 +325,10 @@ void RigidSystem::measure_term(const RowTerm& t, const State& state, int block, 
   const Marker& a = model_.markers[t.marker_a];
   const Marker& b = model_.markers[t.marker_b];
   const int at = rows.J.row_start[block] + row;
-  if (rows.gaps_only && t.angle_slot < 0) {
-    rows.g[at] += t.factor * value(t.measure, s.places[a.body], a.frame, s.places[b.body], b.frame);
+  if (rows.gaps_only) {
+    double g = value(t.measure, s.places[a.body], a.frame, s.places[b.body], b.frame);
+    if (t.angle_slot >= 0) g = continued_angle(g, angles(state)[t.angle_slot]);
+    rows.g[at] += t.factor * g;
     return;
   }
   const MeasureValue m = evaluate_term(t, state, s);
@@ -546,6 +556,12 @@ Powers RigidSystem::powers(const State& state, SystemWorkspace& /*work*/) const 
     p.supplied += evaluate(motor.value, state.t).value * coordinate_rate(model_, state, motor.on);
   }
   return p;
+}
+
+bool RigidSystem::has_powers() const {
+  return !model_.forces.empty() ||
+         std::any_of(model_.motors.begin(), model_.motors.end(),
+                     [](const Motor& m) { return m.mode == MotorMode::force; });
 }
 
 std::string RigidSystem::describe(const Interactions& rows, int block) const {

@@ -48,6 +48,7 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   }
   Energies energies(const State& state, SystemWorkspace& work) const override;
   Powers powers(const State& state, SystemWorkspace& work) const override;
+  bool has_powers() const override;
   std::string describe(const Interactions& rows, int block) const override;
 
   const FreeRotation* free_rotation() const override { return this; }

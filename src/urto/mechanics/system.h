@@ -149,6 +149,8 @@ class System {
   virtual void accept(State& /*state*/, SystemWorkspace& /*work*/) const {}
   virtual Energies energies(const State& state, SystemWorkspace& work) const = 0;
   virtual Powers powers(const State& /*state*/, SystemWorkspace& /*work*/) const { return {}; }
+  /// False only if `powers` are zero in every state.
+  virtual bool has_powers() const { return true; }
   /// A person's name for a row block.
   virtual std::string describe(const Interactions& /*rows*/, int block) const {
     return "row block " + std::to_string(block);
@@ -222,6 +224,7 @@ class SystemAccess {
   void accept(State& state) { system_.accept(state, *work_); }
   Energies energies(const State& state) { return system_.energies(state, *work_); }
   Powers powers(const State& state) { return system_.powers(state, *work_); }
+  bool has_powers() const { return system_.has_powers(); }
   std::string describe(const Interactions& rows, int block) const {
     return system_.describe(rows, block);
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "urto/linalg/lanes.h"
 #include "urto/linalg/small_inverse.h"
 #include "urto/solver/island_solver.h"
 
@@ -45,7 +46,7 @@ IslandSolver::Mass IslandSolver::invert_masses(const Island& island) {
   for (const int k : islands_.nodes(island)) {
     const auto block = H.block(k);
     double* known = mass_.data() + H.offset[k];
-    if (std::equal(block.data(), block.data() + block.size(), known)) continue;
+    if (equal(block.data(), known, static_cast<int>(block.size()))) continue;
     if (!is_symmetric(block)) return Mass::not_symmetric;
     double* inverse = inverse_mass_.values.data() + H.offset[k];
     if (!invert_positive_definite(H.size(k), block.data(), inverse)) return Mass::not_definite;

@@ -6,6 +6,7 @@
 #include <Eigen/QR>
 
 #include "urto/linalg/checked.h"
+#include "urto/linalg/lanes.h"
 
 namespace urto {
 namespace {
@@ -20,6 +21,39 @@ SmallMatrix pseudo_inverse(const SmallMatrix& D) {
     return llt->solve(SmallMatrix::Identity(D.rows(), D.cols()));
   }
   return Eigen::CompleteOrthogonalDecomposition<SmallMatrix>(D).pseudoInverse();
+}
+
+// out = V H⁻¹ for rows V of one body and the columns of its inverse mass.
+template <int Width>
+void multiply_inverse(const double* V, int rows, int w, const double* inverse, double* out) {
+  for (int r = 0; r < rows; ++r) {
+    if constexpr (Width > 0) {
+      for (int c = 0; c < Width; c += 2) {
+        const double* column = inverse + c * Width;
+        store(products<Width>(column, column + Width, V + r * Width), out + r * Width + c);
+      }
+    } else {
+      for (int c = 0; c < w; ++c) {
+        double sum = 0;
+        for (int k = 0; k < w; ++k) sum += V[r * w + k] * inverse[c * w + k];
+        out[r * w + c] = sum;
+      }
+    }
+  }
+}
+
+// D += U Vᵀ, both triangles of what is symmetric.
+template <int Width>
+void add_own(const double* U, const double* V, int rows, int w, double* D) {
+  if constexpr (Width > 0) w = Width;
+  for (int r = 0; r < rows; ++r) {
+    for (int s = 0; s <= r; ++s) {
+      double sum = 0;
+      for (int c = 0; c < w; ++c) sum += U[r * w + c] * V[s * w + c];
+      D[s * rows + r] += sum;
+      if (s != r) D[r * rows + s] += sum;
+    }
+  }
 }
 
 }  // namespace
@@ -64,25 +98,17 @@ void RowBlocks::add_factored(const StepProblem& p, const BlockMatrix& inverse_ma
   for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
     const BlockRows::Entry& entry = J.entries[e];
     const int w = entry.width;
-    const auto mass = inverse_mass.block(node_of_dof[entry.column]);
+    const int node = node_of_dof[entry.column];
+    const double* mass = inverse_mass.values.data() + inverse_mass.offset[node];
     const double* values = J.values.data() + entry.offset;
+    const double* load = p.a.data() + entry.column;
     double* out = JHinv.data() + entry.offset;
+    w == 6 ? multiply_inverse<6>(values, d, w, mass, out)
+           : multiply_inverse<0>(values, d, w, mass, out);
     for (int r = 0; r < d; ++r) {
-      for (int c = 0; c < w; ++c) {
-        double sum = 0;
-        for (int k = 0; k < w; ++k) sum += values[r * w + k] * mass(k, c);
-        out[r * w + c] = sum;
-        q[first + r] += sum * p.a[entry.column + c];
-      }
+      for (int c = 0; c < w; ++c) q[first + r] += out[r * w + c] * load[c];
     }
-    for (int r = 0; r < d; ++r) {
-      for (int s = 0; s <= r; ++s) {
-        double sum = 0;
-        for (int c = 0; c < w; ++c) sum += out[r * w + c] * values[s * w + c];
-        D[s * d + r] += sum;
-        if (s != r) D[r * d + s] += sum;
-      }
-    }
+    w == 6 ? add_own<6>(out, values, d, w, D) : add_own<0>(out, values, d, w, D);
   }
 }
 

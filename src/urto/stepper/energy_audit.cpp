@@ -60,8 +60,9 @@ void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& mem
   if (!(memory.h > 0) || kept == nullptr || kept->size() != 1 + 2 * n) return;
   known_step_ = memory.h;
   stored_ = (*kept)[0];
+  std::size_t next = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
-    const StepMemory::Item* at = memory.find(rows.ids[i], rows.laws[i].dim);
+    const StepMemory::Item* at = memory.find(rows.ids[i], rows.laws[i].dim, next);
     if (at == nullptr) continue;
     // What did not touch has flown on, and how its approach has changed is what it is.
     const LawKind kind = rows.laws[i].kind;
@@ -120,6 +121,7 @@ double EnergyAuditor::row_work(const Impulses& step, int row) const {
 // A damper's impulse is −hD((1 − θ)v + θv⁺), implicit with θ = 1; its power P(v) = vᵀDv is all we
 // can ask for, and v̄ᵀD((1 − θ)v + θv⁺) = P(v̄) + ¼(2θ − 1)(P(v⁺) − P(v)).
 void EnergyAuditor::add_forces(const State& state, const Impulses& step, EnergyFlow& flow) {
+  if (!system_.has_powers()) return;
   probe_ = state;
   probe_.v = step.v_before;
   const double before = system_.powers(probe_).dissipated;
@@ -135,7 +137,7 @@ void EnergyAuditor::add_forces(const State& state, const Impulses& step, EnergyF
 // What an inelastic clutch loses when the speed that a rigid row is to follow jumps. A corner
 // within the last step has left a g besides, whose removal is the scheme's part of the blow.
 double EnergyAuditor::lost_in_jump(const Impulses& step, int row, double jump) const {
-  const double blow = jump - rate_late_[row];
+  const double blow = jump - late(step, row);
   const double share = blow != 0 ? std::clamp(jump / blow, 0.0, 1.0) : 0;
   return -0.5 * share * step.impulses[row] * jump;
 }
@@ -155,7 +157,7 @@ void EnergyAuditor::add_drive(const Impulses& step, int row, const Law& law,
   }
   // The speed wanted is that at the end of the step.
   flow.supplied -= impulse * (g_t - 0.5 * step.h * gains);
-  flow.drive -= 0.5 * impulse * (had + g_t - step.h * gains + rate_late_[row]);
+  flow.drive -= 0.5 * impulse * (had + g_t - step.h * gains + late(step, row));
 }
 
 // What a soft row does beyond its spring, whose impulse is −hk g⁺ with g⁺ = g + h u⁺, is its
@@ -168,7 +170,7 @@ void EnergyAuditor::add_spring(const Impulses& step, int block, EnergyFlow& flow
   for (int r = first; r < first + (equality ? law.dim : 1); ++r) {
     const double after = rows.g[r] + step.h * rate_after_[r];
     const double spring = -step.h * law.stiffness * (equality ? after : std::min(after, 0.0));
-    const double mean = 0.5 * (rate_before_[r] + rate_late_[r]);
+    const double mean = 0.5 * (rate_before_[r] + late(step, r));
     if (equality) {
       flow.damping += step.h * law.damping * rate_after_[r] * mean;
     } else if (rows.g[r] <= 0) {
@@ -249,16 +251,11 @@ void EnergyAuditor::add_block(const Impulses& step, int block, EnergyFlow& flow)
 void EnergyAuditor::measure_rates(const Impulses& step) {
   const Interactions& rows = step.rows;
   const Eigen::Map<const Vector> g_t(rows.g_t.data(), rows.rows());
-  const auto measure = [&](const Vector& v, Vector& rate) {
-    rate.resize(rows.rows());
-    multiply(rows.J, v, rate);
-    rate += g_t;
-  };
-  measure(step.v_before, rate_before_);
-  measure(step.v_after, rate_after_);
-  rate_move_ = rate_late_ = rate_after_;
+  rate_before_ = step.rate_before + g_t;
+  rate_after_ = step.rate_after + g_t;
+  rate_move_ = step.rate_move + g_t;
   if (step.whole) return;
-  measure(step.v_move, rate_move_);
+  rate_late_ = rate_after_;
   for (int r = 0; r < rows.rows(); ++r) {
     if (const double all = step.impulses[r]; all != 0)
       rate_late_[r] = 2 * row_work(step, r) / all - rate_before_[r];
@@ -320,7 +317,7 @@ void EnergyAuditor::finish(const State& state, StepMemory& memory, StepReport& r
                          report.stored - stored_ - report.energy.sum();
   report.audited = true;
   kept_[0] = report.stored;
-  memory.arrays.at(audit_array) = kept_;
+  memory.arrays.at(audit_array).swap(kept_);
 }
 
 void EnergyAuditor::displace(const State& from, const State& to, StepMemory& memory,

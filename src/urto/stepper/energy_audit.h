@@ -29,6 +29,7 @@ class EnergyAuditor {
   struct Impulses {
     const Interactions& rows;  ///< measured at the start
     const StepProblem& problem;
+    const Vector &rate_before, &rate_move, &rate_after;  ///< J v of the velocities below
     /// Positions move with v_move, reached by a part of the impulses; the rest, of an impact, takes
     /// v_move to v_after.
     const Vector &v_before, &v_move, &v_after, &move_impulses, &impulses;
@@ -86,6 +87,9 @@ class EnergyAuditor {
   void add_forces(const State& state, const Impulses& step, EnergyFlow& flow);
   double work_of_impulses(const Impulses& step);
   void measure_rates(const Impulses& step);
+  double late(const Impulses& step, int row) const {
+    return step.whole ? rate_after_[row] : rate_late_[row];
+  }
   void keep_rates(const Impulses& step);
   bool keep_equalities(const Interactions& rows);
   void look(const State& state, const Motion& at, Moment& out);
@@ -99,7 +103,7 @@ class EnergyAuditor {
   State probe_;
   Vector mean_, work_, smooth_, rate_before_, rate_after_;
   Vector rate_move_;  ///< with which gaps change
-  Vector rate_late_;  ///< ½γ(before + late) is the work of both parts of γ: after, but in impacts
+  Vector rate_late_;  ///< ½γ(before + late) is the work of both parts of γ, in impacts: not after
   std::vector<double> known_ = {};      ///< per row: the rate at the end of the last step, or NaN
   std::vector<double> predicted_ = {};  ///< per row: the gap that was to be expected
   std::vector<double> jumps_ = {};  ///< per row, of g_t since the last step, if it has `jumped_`

@@ -129,6 +129,7 @@ void ImpulseKernel::begin_rows(double h) {
   push.assign(rows.blocks(), 0.0);
   rebounds_.assign(rows.blocks(), 0);
   rebound_rows_.clear();
+  rate_before_known_ = rates_known_ = false;
 }
 
 void ImpulseKernel::add_pull(int block) {
@@ -218,6 +219,7 @@ void ImpulseKernel::solve_on(StepReport& report) {
   run_solver(report);
   limit_rebounds(report);
   whole_ = false;
+  rates_known_ = false;
 }
 
 // What was done counts for the step, however many problems it posed; status, message and history
@@ -234,6 +236,7 @@ void ImpulseKernel::move_with_the_end() {
   assign(threads, v_after, v_move);
   assign(threads, impulses, move_impulses);
   whole_ = true;
+  rates_known_ = false;
 }
 
 // Whether the step has to be solved again, with the next share to try: Illinois variant of regula
@@ -421,21 +424,27 @@ void ImpulseKernel::measure_rebound_islands() {
 // besides. Those that move the bodies act first, from v_before to v_move, the rest from there to
 // v_after.
 std::array<double, max_block> ImpulseKernel::work(int block) const {
-  const int first = rows.J.row_start[block];
-  std::array<double, max_block> before{}, move{}, after{}, out{};
-  multiply_add_block(rows.J, block, v_before.data(), before.data());
-  multiply_add_block(rows.J, block, v_move.data(), move.data());
-  if (!whole_) multiply_add_block(rows.J, block, v_after.data(), after.data());
+  const Vector& after = whole_ ? rate_move_ : rate_after_;
+  std::array<double, max_block> out{};
   for (int k = 0; k < rows.laws[block].dim; ++k) {
-    const double p = move_impulses[first + k];
-    const double rest = impulses[first + k] - p;
-    out[k] = 0.5 * (p * (before[k] + move[k]) + rest * (move[k] + after[k])) +
-             impulses[first + k] * rows.g_t[first + k];
+    const int r = rows.J.row_start[block] + k;
+    const double p = move_impulses[r];
+    const double rest = impulses[r] - p;
+    out[k] = 0.5 * (p * (rate_before_[r] + rate_move_[r]) + rest * (rate_move_[r] + after[r])) +
+             impulses[r] * rows.g_t[r];
   }
   return out;
 }
 
+void ImpulseKernel::measure_rates() {
+  if (!rate_before_known_) multiply(rows.J, v_before, rate_before_, &threads);
+  if (!rates_known_) multiply(rows.J, v_move, rate_move_, &threads);
+  if (!rates_known_ && !whole_) multiply(rows.J, v_after, rate_after_, &threads);
+  rate_before_known_ = rates_known_ = true;
+}
+
 double ImpulseKernel::joint_work() {
+  measure_rates();
   double sum = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
     if (!holds_position(rows.laws[i])) continue;
@@ -463,9 +472,13 @@ void ImpulseKernel::audit(const State& state, double late, const StepMemory& mem
     const LawKind kind = rows.laws[i].kind;
     if (kind == LawKind::unilateral || kind == LawKind::coulomb) count_contact(i, report);
   }
+  measure_rates();
   auditor_.add(state,
                {.rows = rows,
                 .problem = problem,
+                .rate_before = rate_before_,
+                .rate_move = rate_move_,
+                .rate_after = whole_ ? rate_move_ : rate_after_,
                 .v_before = v_before,
                 .v_move = v_move,
                 .v_after = v_after,

@@ -121,6 +121,7 @@ class ImpulseKernel {
   void find_rebound_islands();
   void measure_rebound_islands();
   double approach_of(int block) const;
+  void measure_rates();
   std::array<double, max_block> work(int block) const;
   void count_contact(int block, StepReport& report);
 
@@ -132,7 +133,10 @@ class ImpulseKernel {
   Certifier certifier_;
   EnergyAuditor auditor_;
   Vector mean_;
-  std::vector<std::uint8_t> rebounds_ = {};  ///< per block, this step
+  /// J v of v_before, v_move and v_after; of `whole_`, the first two.
+  Vector rate_before_, rate_move_, rate_after_;
+  bool rate_before_known_ = false, rates_known_ = false;  ///< for these rows; and this solution
+  std::vector<std::uint8_t> rebounds_ = {};               ///< per block, this step
   std::vector<Rebound> rebound_rows_ = {};
   std::vector<std::uint8_t> limited_ = {};  ///< per block: in `rebound_rows_`
   Islands islands_;

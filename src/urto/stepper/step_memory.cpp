@@ -22,26 +22,25 @@ void remember(const Interactions& rows, const Vector& lambda, double h, StepMemo
   memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
 }
 
-const StepMemory::Item* StepMemory::find(std::uint64_t id, int dim) const {
-  const auto at = std::lower_bound(items.begin(), items.end(), Item{.id = id}, before);
-  return at != items.end() && at->id == id && at->dim == dim ? &*at : nullptr;
+// Rows mostly come in the order of their ids: where one was found, the next follows.
+const StepMemory::Item* StepMemory::find(std::uint64_t id, int dim, std::size_t& next) const {
+  auto at = items.begin() + static_cast<std::ptrdiff_t>(std::min(next, items.size()));
+  if (at == items.end() || at->id != id)
+    at = std::lower_bound(items.begin(), items.end(), Item{.id = id}, before);
+  if (at == items.end() || at->id != id) return nullptr;
+  next = static_cast<std::size_t>(at - items.begin()) + 1;
+  return at->dim == dim ? &*at : nullptr;
 }
 
-// Rows mostly come in the order of their ids: where one was found, the next follows.
 void recall(const StepMemory& memory, const Interactions& rows, double h, Vector& lambda) {
   lambda.setZero(rows.rows());
   const double scale = memory.h > 0 ? h / memory.h : 0;
-  auto at = memory.items.begin();
-  const auto end = memory.items.end();
+  std::size_t next = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
-    const StepMemory::Item wanted{.id = rows.ids[i]};
-    if (at == end || at->id != wanted.id)
-      at = std::lower_bound(memory.items.begin(), end, wanted, before);
-    if (at == end || at->id != wanted.id) continue;
-    const StepMemory::Item& item = *at++;
-    if (item.dim != rows.laws[i].dim) continue;
-    for (int r = 0; r < item.dim; ++r)
-      lambda[rows.J.row_start[i] + r] = scale * memory.lambda[item.start + r];
+    const StepMemory::Item* item = memory.find(rows.ids[i], rows.laws[i].dim, next);
+    if (item == nullptr) continue;
+    for (int r = 0; r < item->dim; ++r)
+      lambda[rows.J.row_start[i] + r] = scale * memory.lambda[item->start + r];
   }
 }
 

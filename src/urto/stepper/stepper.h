@@ -31,8 +31,13 @@ struct StepMemory {
   double h = 0;
   NamedArrays arrays = {};
 
-  /// Of a row block; null if there was none of that id and size.
-  const Item* find(std::uint64_t id, int dim) const;
+  /// Of a row block; null if there was none of that id and size. `next` is where it may stand, and
+  /// then where the next one may: 0 to begin with.
+  const Item* find(std::uint64_t id, int dim, std::size_t& next) const;
+  const Item* find(std::uint64_t id, int dim) const {
+    std::size_t next = 0;
+    return find(id, dim, next);
+  }
 };
 
 /// Multipliers of a step as the next one's memory.
