@@ -4,7 +4,7 @@
 
 #include "urto/problem/step_problem.h"
 
-namespace urto::testing {
+namespace urto {
 
 inline StepProblem with_every_row_twice(const StepProblem& once) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -26,4 +26,4 @@ inline StepProblem with_every_row_twice(const StepProblem& once) {
   return twice;
 }
 
-}  // namespace urto::testing
+}  // namespace urto

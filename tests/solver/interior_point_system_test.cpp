@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "solver/duplicated_rows.h"
 #include "solver/random_problem.h"
 #include "urto/problem/generate.h"
 #include "urto/solver/solver.h"
@@ -107,7 +108,7 @@ TEST(InteriorPointSystem, FourPathsAgreeWhereRowsAreRedundant) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     for (const bool symmetric : {true, false}) {
       expect_one_direction(box_stack({.levels = 3}), symmetric, true, seed);
-      expect_one_direction(doubled(joint_contact_mix({.bodies = 3})), symmetric, false, seed);
+      expect_one_direction(with_every_row_twice(joint_contact_mix({.bodies = 3})), symmetric, false, seed);
     }
   }
 }
@@ -156,7 +157,7 @@ TEST(InteriorPointSystem, SizeAndStructureChooseThePath) {
 // others as many negative ones.
 TEST(InteriorPointSystem, PivotingFindsTheNullPivotsOfDoubledJoints) {
   if (!PivotingFactor::is_available()) GTEST_SKIP() << "built without MUMPS";
-  const StepProblem p = doubled(chain({.links = 3}));
+  const StepProblem p = with_every_row_twice(chain({.links = 3}));
   const SparseMatrix H = to_sparse(std::get<BlockMatrix>(p.H));
   const SparseMatrix J = to_sparse(p.J);
   const int n = p.dofs();

@@ -209,7 +209,7 @@ TEST(InteriorPoint, JointsOnlyAreSolvedByTheStartAlsoWhereTheyAreDoubled) {
   // twice. Not one factorisation yet: the linear solves miss their residual and are strengthened.
   const StepProblem once = chain({.links = 20, .mass_ratio = 100});
   const Solution direct = solve(once, {.solver = "ldlt", .tolerance = 1e-12});
-  const StepProblem twice = doubled(once);
+  const StepProblem twice = with_every_row_twice(once);
   for (const StepProblem* p : {&once, &twice}) {
     const Solution s = solve(*p, {.solver = "ipm", .tolerance = 1e-9});
     ASSERT_EQ(s.status, Status::converged) << s.message << s.certificate.residual();

@@ -74,26 +74,4 @@ class RandomProblem {
   std::uniform_real_distribution<double> distribution_{-1, 1};
 };
 
-/// Every block of rows once more: as many redundant rows as there are.
-inline StepProblem doubled(StepProblem p) {
-  const BlockRows J = p.J;
-  const SetProduct K = p.K;
-  for (int i = 0; i < J.blocks(); ++i) {
-    p.J.add_block(J.height(i));
-    for (int e = J.entry_start[i]; e < J.entry_start[i + 1]; ++e) {
-      const BlockRows::Entry& entry = J.entries[e];
-      const Matrix values =
-          Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
-              J.values.data() + entry.offset, J.height(i), entry.width);
-      p.J.add_entry(entry.column, values);
-    }
-    p.K.push_back(K.sets[i]);
-  }
-  Vector b(p.rows());
-  b << p.b, p.b;
-  p.b = b;
-  p.E.resize(p.rows(), p.rows());
-  return p;
-}
-
 }  // namespace urto

@@ -355,7 +355,7 @@ TEST(Linear, JointsOnlySolversAgree) {
 
 TEST(Linear, DuplicatedJointChangesNoVelocity) {
   const StepProblem once = chain({.links = 8});
-  const StepProblem twice = testing::with_every_row_twice(once);
+  const StepProblem twice = with_every_row_twice(once);
   const Solution reference = solve(once, {.solver = "ldlt", .tolerance = 1e-12});
   for (const SolverInfo& info : solvers()) {
     const std::string name(info.name);

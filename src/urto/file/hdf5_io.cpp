@@ -10,6 +10,7 @@
 
 #include "urto/error.h"
 #include "urto/file/hdf5_handle.h"
+#include "urto/file/stopping_driver.h"
 #include "urto/memory_limit.h"
 
 namespace urto {
@@ -121,6 +122,7 @@ Hdf5File Hdf5File::create(const std::filesystem::path& file, const std::filesyst
   // library can crash on damaged ones.
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
+  use_stopping_driver(access);  // so that a file on a full disk can be closed
   const hid_t id = H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   if (id < 0) {
     throw InputError(target.string(),

@@ -108,7 +108,7 @@ StepOutcome DviNewtonStepper::step(State& state, double h, StepMemory& memory, S
   }
   report.timings.solve = clock.lap();
   kernel_.move_with_the_end();
-  kernel_.audit(state, true, memory, report);
+  kernel_.audit(state, 1, memory, report);
   std::swap(state, end_);
   kernel_.system.accept(state);
   kernel_.finish_audit(state, memory, report);
