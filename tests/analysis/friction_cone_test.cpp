@@ -71,8 +71,8 @@ TEST(FrictionCone, OfABallOnATableHasUniqueForces) {
   EXPECT_EQ(cone.freedom, 0);
 }
 
-// Two walls that lean by β: their forces can be opposite, along the line of the contacts, where that
-// line is inside both cones: tan β ≤ μ.
+// Two walls that lean by β: their forces can be opposite, along the line of the contacts, where
+// that line is inside both cones: tan β ≤ μ.
 TEST(FrictionCone, OfABallInAGrooveJamsAtTheAngleOfFriction) {
   for (const double mu : {0.2, 0.5, 1.0}) {
     for (const double size : {1e-3, 0.1, 10.0}) {
@@ -96,7 +96,8 @@ TEST(FrictionCone, WithoutFrictionOnlyOppositeNormalsJam) {
 TEST(FrictionCone, NamesWhatJamsAndNothingElse) {
   Model m = empty_model();
   add_floor(m);
-  for (int k = 0; k < 6; ++k) add_cube(m, fmt::format("cube {}", k), {0, 0, 0.5 + k}, 1, std::pow(10, k - 2));
+  for (int k = 0; k < 6; ++k)
+    add_cube(m, fmt::format("cube {}", k), {0, 0, 0.5 + k}, 1, std::pow(10, k - 2));
   for (const double side : {-1.0, 1.0}) {
     const int wall = add_body(m, {.name = "wall", .kind = BodyKind::fixed});
     m.shapes.push_back({.kind = ShapeKind::box,
@@ -157,8 +158,8 @@ TEST(FrictionCone, LeavesOutWhatIsSoftOrApart) {
 }
 
 // By the definition itself: forces of random directions in their cones, against plane geometry. A
-// point held by contacts of known normals in the plane is jammed if the cones, arcs of directions of
-// ± atan μ about the normals, do not fit into a half-plane.
+// point held by contacts of known normals in the plane is jammed if the cones, arcs of directions
+// of ± atan μ about the normals, do not fit into a half-plane.
 TEST(FrictionCone, OfRandomContactsOfABallInThePlaneIsThatOfTheirArcs) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -167,7 +168,8 @@ TEST(FrictionCone, OfRandomContactsOfABallInThePlaneIsThatOfTheirArcs) {
     const double mu = uniform(random), half = std::atan(mu);
     std::vector<double> angles(2 + trial % 3);
     for (double& a : angles) a = 2 * M_PI * uniform(random);
-    // The largest gap between the edges of neighbouring arcs: π and more is a half-plane free of them.
+    // The largest gap between the edges of neighbouring arcs: π and more is a half-plane free of
+    // them.
     std::vector<double> sorted = angles;
     std::sort(sorted.begin(), sorted.end());
     double gap = 0;
@@ -193,7 +195,8 @@ TEST(FrictionCone, OfRandomContactsOfABallInThePlaneIsThatOfTheirArcs) {
     const FrictionCone cone = cone_of(m);
     ASSERT_EQ(cone.touching, static_cast<int>(angles.size()));
     // A ball turns freely about its contacts: forces that cancel must not turn it either. In the
-    // plane, tangential forces of one sense do; so the arcs alone do not decide with three contacts.
+    // plane, tangential forces of one sense do; so the arcs alone do not decide with three
+    // contacts.
     if (angles.size() == 2 || gap > M_PI) {
       EXPECT_EQ(cone.pointed, gap > M_PI) << trial << ' ' << gap;
     }

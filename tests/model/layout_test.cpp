@@ -93,23 +93,32 @@ TEST(Layout, BodiesAndNodesStandInOneConfiguration) {
   for (const auto& [at, dof] : {std::pair{0, 0}, {7, 6}, {10, 9}, {13, 12}})
     EXPECT_LT((moved.segment<3>(at) - q.segment<3>(at) - h * v.segment<3>(dof)).norm(), 1e-15);
   for (const auto& [at, dof] : {std::pair{3, 3}, {16, 15}}) {
-    const Vec4 turned =
-        quaternion_product(q.segment<4>(at), quaternion_exp(h * v.segment<3>(dof)));
+    const Vec4 turned = quaternion_product(q.segment<4>(at), quaternion_exp(h * v.segment<3>(dof)));
     EXPECT_LT((moved.segment<4>(at) - turned).norm(), 1e-15);
   }
 }
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 template <class A, class B>
-concept Subtractable = requires(A a, B b) { a - b; };
+concept Subtractable = requires(A a, B b) {
+  a - b;
+};
 template <class A, class B>
-concept AddableInPlace = requires(A a, B b) { a += b; };
+concept AddableInPlace = requires(A a, B b) {
+  a += b;
+};
 template <class A, class B>
-concept SubtractableInPlace = requires(A a, B b) { a -= b; };
+concept SubtractableInPlace = requires(A a, B b) {
+  a -= b;
+};
 template <class Q, class Delta>
 concept Incrementable = requires(const Layout layout, const Q q, const Delta delta,
-                                 Configuration out) { add_increment(layout, q, delta, out); };
+                                 Configuration out) {
+  add_increment(layout, q, delta, out);
+};
 
 // Recipe 000, checklist 2: coordinates and increments are types of their own. What would be a sum
 // where ⊕ is meant does not compile.

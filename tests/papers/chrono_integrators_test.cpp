@@ -129,9 +129,9 @@ TEST(ChronoNote, T2MultipliersOfThePendulum) {
   EXPECT_NEAR(worst, 0.2, 0.05);
 }
 
-// Linearised trapezoidal rule: within a step its reaction is a tooth from 0 to the multiplier, which
-// tends to twice the reaction; the mean of the tooth, half of it, is what is reported, and tends to
-// the reaction, to first order.
+// Linearised trapezoidal rule: within a step its reaction is a tooth from 0 to the multiplier,
+// which tends to twice the reaction; the mean of the tooth, half of it, is what is reported, and
+// tends to the reaction, to first order.
 TEST(ChronoNote, T2MultipliersOfTheLinearisedTrapezoidalRule) {
   std::array<double, 4> off{};
   for (int k = 0; k < 4; ++k)

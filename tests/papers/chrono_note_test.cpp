@@ -23,8 +23,8 @@ TEST(ChronoNote, T3FirstStepHops) {
 struct SlidingRun {
   double h = 0.01, mu = 0.3;
   Friction law = Friction::convex;
-  double velocity = 2, rise = 0, gap = 0;     ///< u_T, u_N and Φ at the end of the last step
-  double normal = 0, tangential = 0;          ///< forces of the last step [N]
+  double velocity = 2, rise = 0, gap = 0;  ///< u_T, u_N and Φ at the end of the last step
+  double normal = 0, tangential = 0;       ///< forces of the last step [N]
   double distance = 0, time = 0, highest = 0;
 
   void step() {

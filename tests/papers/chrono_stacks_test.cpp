@@ -26,9 +26,7 @@ struct ConeProblem {
     N = J * inverse_Jt;
     r = inverse_Jt.transpose() * p.a + p.b;
   }
-  double objective(const Vector& gamma) const {
-    return 0.5 * gamma.dot(N * gamma) + gamma.dot(r);
-  }
+  double objective(const Vector& gamma) const { return 0.5 * gamma.dot(N * gamma) + gamma.dot(r); }
   /// ‖γ − Π(γ − g_d (Nγ + r))‖/g_d, g_d = 10⁻⁶ (recipe 000 §2.8).
   double residual(const Vector& gamma) const {
     constexpr double g_d = 1e-6;
@@ -58,10 +56,11 @@ TEST(ChronoNote, T5EveryStartReachesTheSameObjectiveWithOtherForces) {
   for (const char* solver : {"sor", "ssor", "jacobi", "apgd", "spg", "nsgs", "prox", "ipm"}) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       const Vector start = seed == 0 ? Vector::Zero(p.rows()) : random_start(p.rows(), seed);
-      const Solution s = solve(p, {.solver = solver,
-                                   .tolerance = 1e-11,
-                                   .max_iterations = 200000,
-                                   .friction = Friction::convex},
+      const Solution s = solve(p,
+                               {.solver = solver,
+                                .tolerance = 1e-11,
+                                .max_iterations = 200000,
+                                .friction = Friction::convex},
                                &start);
       ASSERT_EQ(s.status, Status::converged) << solver << seed;
       EXPECT_TRUE(cones.is_feasible(s.lambda)) << solver << seed;
@@ -137,12 +136,11 @@ TEST(ChronoNote, T6FiveHundredIterationsAgainstTheTable) {
     bool precondition;
     double objective, residual, digits;
   };
-  for (const Row& row : {Row{"jacobi", 500, true, -0.126, 9.1e-2, 5e-3},
-                         Row{"ssor", 250, true, -0.725, 1.06e-1, 3e-2},
-                         Row{"sor", 500, true, -1.010, 9.9e-2, 1e-2},
-                         Row{"apgd", 500, false, -4.303, 3.0e-2, 1e-2},
-                         Row{"spg", 500, false, -4.146, 3.4e-2, 0.15},
-                         Row{"spg", 500, true, -4.780, 1.2e-2, 0.8}}) {
+  for (const Row& row :
+       {Row{"jacobi", 500, true, -0.126, 9.1e-2, 5e-3},
+        Row{"ssor", 250, true, -0.725, 1.06e-1, 3e-2}, Row{"sor", 500, true, -1.010, 9.9e-2, 1e-2},
+        Row{"apgd", 500, false, -4.303, 3.0e-2, 1e-2}, Row{"spg", 500, false, -4.146, 3.4e-2, 0.15},
+        Row{"spg", 500, true, -4.780, 1.2e-2, 0.8}}) {
     const Solution s = t6.after(row.solver, row.iterations, row.precondition, 0.2);
     const double objective = t6.cones.objective(s.lambda), residual = t6.cones.residual(s.lambda);
     // How far it is from the optimum tells more than the objective.

@@ -377,8 +377,8 @@ TEST(Start, ThatIsAsItShouldBeSaysNothing) {
   }
 }
 
-// Recipe 000, checklist 44: the source discourages the linearised trapezoidal rule. Whoever takes it
-// hears why.
+// Recipe 000, checklist 44: the source discourages the linearised trapezoidal rule. Whoever takes
+// it hears why.
 TEST(Start, WarnsOfSteppersThatAreDiscouraged) {
   int discouraged = 0;
   for (const StepperInfo& info : steppers()) {

@@ -147,7 +147,8 @@ TEST(SpectralGradient, ItsPreconditionerIsWorthItWhereMassesDiffer) {
 
 // Neither method is monotone: what is returned is the best that was seen, not the last.
 TEST(GradientMethods, ReturnTheLeastResidualOfTheirHistory) {
-  const StepProblem problems[] = {toppling_stack(), box_wall({.width = 3, .height = 3, .push = 0.1}),
+  const StepProblem problems[] = {toppling_stack(),
+                                  box_wall({.width = 3, .height = 3, .push = 0.1}),
                                   sphere_packing({.contacts = 60, .step = 1e-3})};
   for (const char* solver : {"spg", "apgd"}) {
     int worse = 0;
@@ -168,10 +169,15 @@ TEST(GradientMethods, ReturnTheLeastResidualOfTheirHistory) {
 
 TEST(GradientMethods, Measure) {
   for (const double conditioning : {1e2, 1e4}) {
-    const StepProblem p = random_local({.contacts = 20, .mu = 0.5, .conditioning = conditioning, .seed = 3});
+    const StepProblem p =
+        random_local({.contacts = 20, .mu = 0.5, .conditioning = conditioning, .seed = 3});
     std::string note;
     for (const double tolerance : {1e-2, 1e-4, 1e-6, 1e-8, 1e-10}) {
-      const Solution s = solve(p, {.solver = "apgd", .tolerance = tolerance, .max_iterations = 1000000, .friction = Friction::convex, .settle = false});
+      const Solution s = solve(p, {.solver = "apgd",
+                                   .tolerance = tolerance,
+                                   .max_iterations = 1000000,
+                                   .friction = Friction::convex,
+                                   .settle = false});
       note += fmt::format(" {}", s.iterations);
     }
     ADD_FAILURE() << note;

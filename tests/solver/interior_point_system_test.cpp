@@ -108,7 +108,8 @@ TEST(InteriorPointSystem, FourPathsAgreeWhereRowsAreRedundant) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     for (const bool symmetric : {true, false}) {
       expect_one_direction(box_stack({.levels = 3}), symmetric, true, seed);
-      expect_one_direction(with_every_row_twice(joint_contact_mix({.bodies = 3})), symmetric, false, seed);
+      expect_one_direction(with_every_row_twice(joint_contact_mix({.bodies = 3})), symmetric, false,
+                           seed);
     }
   }
 }

@@ -219,7 +219,7 @@ TEST(DviNewton, OneIterationIsTheStepOfDvi) {
     result[newton ? 0 : 1] = state;
     EXPECT_EQ(report.meets_tolerance, !newton) << "one iteration does not solve the step";
   }
-  EXPECT_LT((result[0].q - result[1].q).norm(), 1e-13);
+  EXPECT_LT((Vector(result[0].q) - Vector(result[1].q)).norm(), 1e-13);
   EXPECT_LT((result[0].v - result[1].v).norm(), 1e-12);
 }
 

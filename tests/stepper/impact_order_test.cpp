@@ -107,9 +107,10 @@ TEST(Impacts, PositionsAndVelocitiesConvergeThroughThemToFirstOrder) {
         velocity[k] += e.velocity / 24;
       }
     }
-    const auto note = fmt::format("e = {}: {:.2e} {:.2e} {:.2e} {:.2e} m, {:.2e} {:.2e} {:.2e} {:.2e} m/s",
-                                  restitution, position[0], position[1], position[2], position[3],
-                                  velocity[0], velocity[1], velocity[2], velocity[3]);
+    const auto note =
+        fmt::format("e = {}: {:.2e} {:.2e} {:.2e} {:.2e} m, {:.2e} {:.2e} {:.2e} {:.2e} m/s",
+                    restitution, position[0], position[1], position[2], position[3], velocity[0],
+                    velocity[1], velocity[2], velocity[3]);
     RecordProperty(fmt::format("e{}", restitution), note);
     EXPECT_NEAR(order_of(position), 1, 0.15) << note;
     EXPECT_LT(position[3], 2e-3) << note;

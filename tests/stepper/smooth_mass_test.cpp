@@ -196,10 +196,10 @@ std::vector<LinearSample> linear_samples() {
   State start;
   start.q = Vector::NullaryExpr(n, [&] { return uniform(random); });
   start.v = Vector::NullaryExpr(n, [&] { return 5 * uniform(random); });
-  out.push_back({"matrices",
-                 std::make_unique<LinearSystem>(M, Matrix(2 * C * C.transpose()), K,
-                                                Vector::Ones(n)),
-                 start});
+  out.push_back(
+      {"matrices",
+       std::make_unique<LinearSystem>(M, Matrix(2 * C * C.transpose()), K, Vector::Ones(n)),
+       start});
   auto chain = std::make_unique<NodeChain>();
   chain->stiffness = 80;
   chain->damping = 3;
@@ -238,7 +238,8 @@ TEST(SmoothMass, LinearisedSchemesAreTheImplicitOnesOnLinearSystems) {
   const LinearSample sample = std::move(linear_samples()[0]);
   for (const auto& [linearised, implicit] : {std::pair{"linear-implicit-euler", "implicit-euler"},
                                              {"linear-trapezoidal", "trapezoidal"}}) {
-    const SmoothRun a = run_smooth(*sample.system, sample.start, smooth_options(linearised), 0.5, 20);
+    const SmoothRun a =
+        run_smooth(*sample.system, sample.start, smooth_options(linearised), 0.5, 20);
     const SmoothRun b = run_smooth(*sample.system, sample.start, smooth_options(implicit), 0.5, 20);
     EXPECT_LT(error_of(*sample.system, a, b), 1e-9) << linearised;
   }

@@ -86,8 +86,8 @@ TEST(Spring, ThatAStepResolvesKeepsItsEnergy) {
               std::exp(-h * omega * omega * 19 * period), 1e-3);
 }
 
-// Recipe 000 §4, 1: with ∇_q f and ∇_v f left out the steppers behave like explicit ones. The map is
-// symplectic Euler's, v⁺ = v − hω² x, x⁺ = x + h v⁺, stable up to hω = 2.
+// Recipe 000 §4, 1: with ∇_q f and ∇_v f left out the steppers behave like explicit ones. The map
+// is symplectic Euler's, v⁺ = v − hω² x, x⁺ = x + h v⁺, stable up to hω = 2.
 TEST(Spring, WithoutTangentsAStepIsExplicit) {
   constexpr double h = 1e-3, x = 1e-2;
   for (const double h_omega : {.01, .3, 1.9, 2.1, 5.}) {

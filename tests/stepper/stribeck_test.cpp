@@ -1,5 +1,5 @@
-// Friction that falls with the slip, μ(v) = μ + (μ_s − μ) exp(−(v/v_s)^δ), against closed forms; and
-// contacts of several coefficients in one step (recipe 000, checklist 18).
+// Friction that falls with the slip, μ(v) = μ + (μ_s − μ) exp(−(v/v_s)^δ), against closed forms;
+// and contacts of several coefficients in one step (recipe 000, checklist 18).
 #include <cmath>
 #include <numbers>
 
@@ -49,8 +49,7 @@ TEST(FrictionCoefficient, FallsFromRestToSlidingWithItsDerivative) {
   EXPECT_NEAR(friction_at(m, 0.05).value, 0.2 + 0.4 / std::numbers::e, 1e-15);
   EXPECT_NEAR(friction_at(m, 10).value, 0.2, 1e-15);
   for (const double v : {1e-3, 0.02, 0.05, 0.2}) {
-    const double slope =
-        (friction_at(m, v + 1e-7).value - friction_at(m, v - 1e-7).value) / 2e-7;
+    const double slope = (friction_at(m, v + 1e-7).value - friction_at(m, v - 1e-7).value) / 2e-7;
     EXPECT_NEAR(friction_at(m, v).slope, slope, 1e-6) << v;
   }
   EXPECT_DOUBLE_EQ(friction_at({.friction = 0.3}, 2).value, 0.3);
@@ -178,8 +177,8 @@ TEST(Stribeck, ABlockOnABeltSticksAndSlipsWithTheKnownPeriod) {
     ASSERT_GE(times.size(), 4U);
     found[k] = (times.back() - times.front()) / static_cast<double>(times.size() - 1);
   }
-  const auto note = fmt::format("{:.5f} {:.5f} {:.5f} for {:.5f}", found[0], found[1], found[2],
-                                expected);
+  const auto note =
+      fmt::format("{:.5f} {:.5f} {:.5f} for {:.5f}", found[0], found[1], found[2], expected);
   RecordProperty("periods", note);
   EXPECT_NEAR(found[2], expected, 2e-3) << note;
   EXPECT_LT(std::abs(found[2] - expected), 0.75 * std::abs(found[0] - expected) + 2e-4) << note;
@@ -195,7 +194,8 @@ TEST(Stribeck, WithoutTheFallTheBlockSlidesForGood) {
   Simulation run(oscillator.model, steps_of(1e-3, 5));
   run.start();
   double farthest = 0;
-  while (run.advance()) farthest = std::max(farthest, position(oscillator.model, run.state(), oscillator.cube).x());
+  while (run.advance())
+    farthest = std::max(farthest, position(oscillator.model, run.state(), oscillator.cube).x());
   const double middle = 0.3 * g / 100;
   EXPECT_NEAR(farthest, middle + oscillator.belt / oscillator.omega, 2e-4);
 }
@@ -246,7 +246,8 @@ TEST(Stribeck, PenaltyContactFallsLikewise) {
 // Two blocks side by side, and one step: each has the coefficient of its own pair.
 TEST(Friction, EveryContactHasTheCoefficientOfItsPair) {
   Model m = empty_model();
-  m.materials = {{.name = "floor", .friction = 1}, {.name = "ice", .friction = 0.1},
+  m.materials = {{.name = "floor", .friction = 1},
+                 {.name = "ice", .friction = 0.1},
                  {.name = "felt", .friction = 0.7}};
   m.mixing.friction = MixingRule::minimum;
   add_floor(m);

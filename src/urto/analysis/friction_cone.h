@@ -7,8 +7,8 @@
 // pointed some velocity takes all contacts apart at once, within their cones: J v ∈ int K*, 0 on
 // joints. Reactions are then bounded, and the problem of a step with convex friction has a solution
 // whatever the gaps. Where it is not, a body is held between contacts that press on each other with
-// any force: a peg in a rough hole. Both answers have a witness, which is checked: that velocity, or
-// those forces.
+// any force: a peg in a rough hole. Both answers have a witness, which is checked: that velocity,
+// or those forces.
 //
 // The source has it that reactions are unique where Y is pointed, and not pointed for a body on
 // three points of a table. Neither is so: those normals all point upwards, Y is pointed, and the
@@ -22,8 +22,8 @@
 namespace urto {
 
 struct FrictionCone {
-  int touching = 0;          ///< blocks of contacts and limits with a gap of at most that asked for
-  bool known = false;        ///< pointed or not: one of the two witnesses was found
+  int touching = 0;    ///< blocks of contacts and limits with a gap of at most that asked for
+  bool known = false;  ///< pointed or not: one of the two witnesses was found
   bool pointed = false;
   std::vector<int> jammed = {};  ///< blocks that may carry any force, if it is not
   /// Dimension of the contacts' λ with Jᵀλ = 0; −1 above `largest_ranked` rows: not looked at.

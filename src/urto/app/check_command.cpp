@@ -26,7 +26,8 @@ void print_friction_cone(const Scene& scene, const FirstMoment& first) {
   const double reach = touching * scales_of(scene.model).size;
   const FrictionCone cone = friction_cone(system, first.state, first.rows, reach);
   if (cone.touching == 0) return;
-  std::string text = counted(cone.touching, "contact or limit touches", "contacts and limits touch");
+  std::string text =
+      counted(cone.touching, "contact or limit touches", "contacts and limits touch");
   if (cone.freedom == 0) text += ", with unique forces";
   if (cone.freedom > 0) {
     text += fmt::format(", with forces that are not unique ({})",

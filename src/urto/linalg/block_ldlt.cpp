@@ -7,11 +7,10 @@
 #include <numeric>
 #include <set>
 
-#include "urto/linalg/lanes.h"
-
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/linalg/lanes.h"
 #include "urto/linalg/sparse_factors.h"
 #include "urto/memory_limit.h"
 

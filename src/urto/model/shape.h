@@ -80,8 +80,8 @@ struct Material {
   double damping = 0;         ///< [N s/m] normal, while the surfaces overlap; needs a stiffness
   double cohesion = 0;        ///< [N] the pull that a contact bears while it touches
   double cohesion_range = 0;  ///< [m] gaps up to this touch; 0: a tenth of the contact envelope
-  /// μ_s ≥ μ of what does not slide; sliding at v, friction is μ(v) = μ + (μ_s − μ) exp(−(v/v_s)^δ).
-  /// 0: the same as `friction`.
+  /// μ_s ≥ μ of what does not slide; sliding at v, friction is μ(v) = μ + (μ_s − μ)
+  /// exp(−(v/v_s)^δ). 0: the same as `friction`.
   double static_friction = 0;
   double stribeck_speed = 0;     ///< v_s [m/s]
   double stribeck_exponent = 2;  ///< δ: 1 is Tustin's law, 2 Armstrong's

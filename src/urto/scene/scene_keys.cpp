@@ -24,17 +24,23 @@ constexpr Word text_keys[] = {
     "exclude", "file",    "ignores",  "include",   "joint",         "joints",     "layers",
     "marker",  "markers", "material", "materials", "mesh",          "name",       "pinion",
     "rack",    "solver",  "stepper",  "title",     "watch"};
-constexpr Word material_keys[] = {"friction",          "static_friction",
-                                  "stribeck_speed",    "stribeck_exponent",
-                                  "restitution",       "restitution_threshold",
-                                  "rolling_friction",  "spinning_friction",
-                                  "stiffness",         "damping",
-                                  "cohesion",          "cohesion_range"};
-constexpr Word material_pair_keys[] = {
-    "materials",   "friction",              "static_friction",  "stribeck_speed",
-    "stribeck_exponent", "restitution", "restitution_threshold", "rolling_friction",
-    "spinning_friction", "stiffness",   "damping",               "cohesion",
-    "cohesion_range"};
+constexpr Word material_keys[] = {"friction",          "static_friction",   "stribeck_speed",
+                                  "stribeck_exponent", "restitution",       "restitution_threshold",
+                                  "rolling_friction",  "spinning_friction", "stiffness",
+                                  "damping",           "cohesion",          "cohesion_range"};
+constexpr Word material_pair_keys[] = {"materials",
+                                       "friction",
+                                       "static_friction",
+                                       "stribeck_speed",
+                                       "stribeck_exponent",
+                                       "restitution",
+                                       "restitution_threshold",
+                                       "rolling_friction",
+                                       "spinning_friction",
+                                       "stiffness",
+                                       "damping",
+                                       "cohesion",
+                                       "cohesion_range"};
 constexpr Word mixing_keys[] = {"friction",         "restitution",       "restitution_threshold",
                                 "rolling_friction", "spinning_friction", "cohesion",
                                 "cohesion_range"};

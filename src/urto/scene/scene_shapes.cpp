@@ -87,17 +87,17 @@ void read_friction(const Object& o, Material& material) {
       number_or(o, "static_friction", material.static_friction, non_negative());
   material.stribeck_speed =
       number_or(o, "stribeck_speed", material.stribeck_speed, non_negative("m/s"));
-  material.stribeck_exponent =
-      number_or(o, "stribeck_exponent", material.stribeck_exponent,
-                {.low = 0, .high = 10, .above = true});
+  material.stribeck_exponent = number_or(o, "stribeck_exponent", material.stribeck_exponent,
+                                         {.low = 0, .high = 10, .above = true});
   if (material.static_friction > 0 && material.static_friction < material.friction) {
     fail(o.at("static_friction"),
          fmt::format("at least {}, the 'friction' of what slides", material.friction));
   }
   if (has_stribeck_effect(material) && material.stribeck_speed == 0) {
-    refuse(o.value,
-           "'static_friction' needs a 'stribeck_speed': the speed over which friction falls to that "
-           "of sliding");
+    refuse(
+        o.value,
+        "'static_friction' needs a 'stribeck_speed': the speed over which friction falls to that "
+        "of sliding");
   }
 }
 

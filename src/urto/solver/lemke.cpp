@@ -21,6 +21,7 @@
 #include <Eigen/LU>
 #include <fmt/format.h>
 
+#include "urto/linalg/checked.h"
 #include "urto/solver/complementarity_methods.h"
 
 namespace urto::complementarity {
@@ -263,9 +264,10 @@ Vector certificate_of(const Standard& lcp, const Limits& limits) {
 
 /// True if yᵀM y ≥ 0 for all y, to rounding.
 bool is_semidefinite(const Matrix& M) {
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(0.5 * (M + M.transpose()),
-                                                    Eigen::EigenvaluesOnly);
-  const Vector values = eigen.eigenvalues();
+  const Matrix symmetric = 0.5 * (M + M.transpose());
+  const Checked<Eigen::SelfAdjointEigenSolver<Matrix>> eigen(symmetric, Eigen::EigenvaluesOnly);
+  if (!eigen.ok()) return false;
+  const Vector values = eigen->eigenvalues();
   return values.size() == 0 || values[0] >= -1e-10 * std::max(1e-300, values.cwiseAbs().maxCoeff());
 }
 

@@ -63,7 +63,7 @@ class ImpulseKernel {
   void solve(const StepMemory& memory, StepReport& report);
   /// Newton's law asks a block to rebound, in this step or when it meets.
   bool wants_rebound(int block) const;
-  bool has_rebounds() const { return !rebound_rows_.empty(); }      ///< in this step
+  bool has_rebounds() const { return !rebound_rows_.empty(); }  ///< in this step
   /// After a change of b. What came out before does not matter: of several solutions, as friction
   /// may have, it is the same one whatever was solved first.
   void solve_again(const StepMemory& memory, StepReport& report);

@@ -9,6 +9,7 @@
 #include <Eigen/Cholesky>
 #include <fmt/format.h>
 
+#include "urto/linalg/checked.h"
 #include "urto/stepper/stopwatch.h"
 
 namespace urto {
@@ -103,7 +104,7 @@ void NonsmoothAlphaStepper::weigh(const State& state) {
         const Eigen::Map<const Vector> J(all_.J.values.data() + entry.offset + r * entry.width,
                                          entry.width);
         const Matrix M = mass_.block(node);
-        give += J.dot(M.ldlt().solve(J));
+        give += J.dot(Checked<Eigen::LDLT<Matrix>>(M).solve(J));
       }
       if (give > 0) weight_[all_.J.row_start[i] + r] /= give;
     }

@@ -254,7 +254,8 @@ constexpr OptionInfo table[] = {
         "false: position errors are left as they are, joints drift. For comparisons."),
     flag<&StepperOptions::skip_tangential>(
         "skip_tangential", dvi, "Contacts as if no material had friction. For comparisons."),
-    flag<&StepperOptions::restitution>("restitution", rebounding, "false: every impact is inelastic."),
+    flag<&StepperOptions::restitution>("restitution", rebounding,
+                                       "false: every impact is inelastic."),
     flag<&StepperOptions::project_joints>("project_joints", projecting,
                                           "Move the bodies back onto the joints after each step."),
     number<&StepperOptions::projection_tolerance>(

@@ -80,7 +80,7 @@ struct StepperOptions {
                                  ///< infinitely fast oscillations
   /// Newton stops when the correction still to come is below this part of the largest acceleration.
   double newton_tolerance = 1e-9;
-  int newton_iterations = 20;       ///< then the step is cut; dvi-newton: it misses its tolerance
+  int newton_iterations = 20;  ///< then the step is cut; dvi-newton: it misses its tolerance
   /// (Jᵀλ)_q, and (M a)_q of a mass that depends on the configuration, in Newton's matrix: fewer
   /// iterations, dearer ones.
   bool geometric_stiffness = true;
