@@ -136,9 +136,10 @@ TEST(ShapeGeometry, FinalizeNamesWhatIsNot) {
               "of convex_hull()");
     EXPECT_EQ(finalize_message(model_with(of_mesh(ShapeKind::mesh), {mesh})), "no error");
   }
-  EXPECT_EQ(finalize_message(model_with(of_mesh(ShapeKind::mesh), {flipped(box)})),
-            "mesh 0: found a surface that is inside out (its volume is -48 m³), expected triangles "
-            "that are counter-clockwise seen from outside");
+  EXPECT_EQ(
+      finalize_message(model_with(of_mesh(ShapeKind::mesh), {flipped(box)})),
+      "mesh 0: found a surface that is inside out (its volume is -48 m³), expected triangles "
+      "that are counter-clockwise seen from outside (in a scene, \"flip\": true turns them all)");
   EXPECT_EQ(finalize_message(model_with(of_mesh(ShapeKind::height_field),
                                         {height_field({0, 0, 0, 1}, 2, 1, 1)}, 1)),
             "shape 0: found a height field on the dynamic body 'stone', expected a fixed or "

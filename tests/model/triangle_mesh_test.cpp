@@ -199,7 +199,7 @@ TEST(TriangleMesh, WhatIsWrongIsSaidAndWhere) {
             "side");
   EXPECT_EQ(message(cube, [](auto& m) { m = flipped(m); }),
             "m: found a surface that is inside out (its volume is -8 m³), expected triangles that "
-            "are counter-clockwise seen from outside");
+            "are counter-clockwise seen from outside (in a scene, \"flip\": true turns them all)");
   // Two sides of one triangle.
   EXPECT_EQ(message(cube,
                     [](auto& m) {

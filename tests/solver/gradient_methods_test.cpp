@@ -99,50 +99,34 @@ StepProblem toppling_stack() {
   return box_stack({.levels = 5, .mu = 0.4, .push = 0.2, .mass_ratio = 1000});
 }
 
+// Rounding tells two ways of the same formulas apart after some thirty steps.
 TEST(SpectralGradient, GoesByTheFormulasOfTheRecipeWithEveryOption) {
-  const Dual dual(toppling_stack());
-  constexpr int count = 40;
-  for (const bool precondition : {true, false}) {
-    std::array<double, 3> ends{};
-    int which = 0;
-    for (const int memory : {1, 3, 10}) {
-      const std::vector<Iterate> known = spectral_gradient(dual, precondition, memory, count);
-      for (int n = 1; n <= count; n += 3) {
-        const Solution s = gradient_steps(dual.problem, "spg", n, precondition, memory);
+  const Dual wall(box_wall({.width = 3, .height = 3, .push = 0.1}));
+  const Dual train(joint_contact_mix({.bodies = 3}));
+  constexpr int count = 22;
+  for (const auto& [dual, precondition] :
+       {std::pair{&wall, true}, {&wall, false}, {&train, false}}) {
+    std::vector<double> ends;
+    for (const int memory : {1, 2, 10}) {
+      const std::vector<Iterate> known = spectral_gradient(*dual, precondition, memory, count);
+      const std::string note = fmt::format("{} {}", precondition, memory);
+      for (int n = 1; n <= count; ++n) {
+        const Solution s = gradient_steps(dual->problem, "spg", n, precondition, memory);
         const Iterate& best =
             *std::min_element(known.begin(), known.begin() + n + 1,
                               [](const auto& a, const auto& b) { return a.residual < b.residual; });
-        EXPECT_LT((s.lambda - best.gamma).norm(), 1e-6 * best.gamma.norm())
-            << precondition << ' ' << memory << ' ' << n;
-        EXPECT_NEAR(s.history.back().residual, known[n].residual, 1e-5 * known[n].residual)
-            << precondition << ' ' << memory << ' ' << n;
+        EXPECT_LT((s.lambda - best.gamma).norm(), 1e-7 * (1e-3 + best.gamma.norm())) << note;
+        EXPECT_NEAR(s.history.back().residual, known[n].residual, 1e-6 * known[n].residual) << note;
       }
-      ends[which++] = known.back().residual;
+      ends.push_back(known.back().residual);
       // A memory of one makes the objective fall at every step; a longer one lets it rise.
       bool rose = false;
       for (int k = 0; k < count; ++k) rose = rose || known[k + 1].objective > known[k].objective;
-      EXPECT_EQ(rose, memory > 1) << precondition << ' ' << memory;
+      EXPECT_EQ(rose, memory > 1) << note;
     }
-    EXPECT_NE(ends[0], ends[1]);
-    EXPECT_NE(ends[1], ends[2]);
+    EXPECT_GT(std::abs(ends[0] - ends[1]), 1e-3 * ends[0]) << precondition;
+    EXPECT_GT(std::abs(ends[1] - ends[2]), 1e-3 * ends[1]) << precondition;
   }
-}
-
-TEST(SpectralGradient, ItsPreconditionerIsWorthItWhereMassesDiffer) {
-  const StepProblem p = toppling_stack();
-  const auto count = [&](bool precondition) {
-    SolveOptions o{.solver = "spg",
-                   .tolerance = 1e-6,
-                   .max_iterations = 100'000,
-                   .friction = Friction::convex};
-    o.precondition = precondition;
-    const Solution s = solve(p, o);
-    EXPECT_EQ(s.status, Status::converged);
-    return s.iterations;
-  };
-  const int with = count(true), without = count(false);
-  RecordProperty("iterations", fmt::format("{} {}", with, without));
-  EXPECT_LT(3 * with, without);
 }
 
 // Neither method is monotone: what is returned is the best that was seen, not the last.
@@ -167,21 +151,25 @@ TEST(GradientMethods, ReturnTheLeastResidualOfTheirHistory) {
   }
 }
 
-TEST(GradientMethods, Measure) {
-  for (const double conditioning : {1e2, 1e4}) {
-    const StepProblem p =
-        random_local({.contacts = 20, .mu = 0.5, .conditioning = conditioning, .seed = 3});
-    std::string note;
-    for (const double tolerance : {1e-2, 1e-4, 1e-6, 1e-8, 1e-10}) {
-      const Solution s = solve(p, {.solver = "apgd",
-                                   .tolerance = tolerance,
-                                   .max_iterations = 1000000,
-                                   .friction = Friction::convex,
-                                   .settle = false});
-      note += fmt::format(" {}", s.iterations);
-    }
-    ADD_FAILURE() << note;
-  }
+// Where the problem is strongly convex restart makes the rate linear: as many iterations for two
+// digits as for the two before. Without it: 54, 260, 819 for 4, 6, 8 digits on the lattice, and
+// 2561 for 8 on the stack.
+TEST(GradientMethods, RestartMakesTheAcceleratedOneLinear) {
+  const auto count = [](const StepProblem& p, double tolerance) {
+    const Solution s = solve(p, {.solver = "apgd",
+                                 .tolerance = tolerance,
+                                 .max_iterations = 100'000,
+                                 .friction = Friction::convex,
+                                 .settle = false});
+    EXPECT_EQ(s.status, Status::converged);
+    return s.iterations;
+  };
+  const StepProblem lattice = stiff_lattice();
+  const int four = count(lattice, 1e-4), six = count(lattice, 1e-6), eight = count(lattice, 1e-8);
+  RecordProperty("lattice", fmt::format("{} {} {}", four, six, eight));
+  EXPECT_LT(eight - six, 1.6 * (six - four));
+  EXPECT_LT(eight, 250);
+  EXPECT_LT(count(box_stack({.levels = 5, .push = 0.1}), 1e-8), 800);
 }
 
 }  // namespace
