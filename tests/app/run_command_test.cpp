@@ -330,6 +330,28 @@ TEST_F(RunCommand, CheckReportsMobilityOverlapsAndLimits) {
   EXPECT_FALSE(fs::exists(path("out")));
 }
 
+TEST_F(RunCommand, CheckSaysWhetherContactsMayJam) {
+  std::ofstream(path("table.json")) << R"({"urto": 1, "bodies": [
+    {"name": "floor", "kind": "fixed", "shapes": [{"kind": "half-space"}]},
+    {"name": "box", "position": [0, 0, 0.5], "density": 1000, "shapes": [{"kind": "box", "size": [1, 1, 1]}]}]})";
+  const Output table = run("check table.json");
+  EXPECT_TRUE(says(table.out,
+                   "  4 contacts and limits touch, with forces that are not unique (6 freedoms); "
+                   "their friction cone is pointed: forces are bounded\n"))
+      << table.out;
+  std::ofstream(path("peg.json")) << R"({"urto": 1, "bodies": [
+    {"name": "left", "kind": "fixed", "position": [-1, 0, 0], "shapes": [{"kind": "box", "size": [1, 1, 1]}]},
+    {"name": "right", "kind": "fixed", "position": [1, 0, 0], "shapes": [{"kind": "box", "size": [1, 1, 1]}]},
+    {"name": "peg", "density": 1000, "shapes": [{"kind": "sphere", "radius": 0.5}]}]})";
+  const Output peg = run("check peg.json");
+  EXPECT_TRUE(says(peg.out,
+                   "  2 contacts and limits touch, with forces that are not unique (1 freedom); "
+                   "their friction cone is not pointed\n"))
+      << peg.out;
+  for (const char* wall : {"'left'", "'right'"}) EXPECT_TRUE(says(peg.out, wall)) << peg.out;
+  EXPECT_TRUE(says(peg.out, "may press with any force, against the others\n")) << peg.out;
+}
+
 TEST_F(RunCommand, CheckIsContentWithOverlapsThatAreFilteredAway) {
   const std::string ball = R"("mass": 1, "shapes": [{"kind": "sphere", "radius": 0.1}])";
   std::ofstream(path("filtered.json")) << R"({"urto": 1, "bodies": [

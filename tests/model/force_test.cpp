@@ -135,7 +135,7 @@ Vector force_at(const Force& force, const Model& model, const State& state) {
 }
 
 State moved(const Model& model, State state, const Vector& delta, double time) {
-  const Vector from = state.q;
+  const Configuration from = state.q;
   add_increment(model, from, delta, state.q);
   state.t += time;
   return state;

@@ -377,6 +377,27 @@ TEST(Start, ThatIsAsItShouldBeSaysNothing) {
   }
 }
 
+// Recipe 000, checklist 44: the source discourages the linearised trapezoidal rule. Whoever takes it
+// hears why.
+TEST(Start, WarnsOfSteppersThatAreDiscouraged) {
+  int discouraged = 0;
+  for (const StepperInfo& info : steppers()) {
+    json scene = json::parse(samples::hanging_scene);
+    scene["simulation"]["stepper"] = info.name;
+    const FirstMoment first = first_moment(parse_scene(scene.dump(), "test"));
+    const std::vector<std::string>& warnings = first.result.description.warnings;
+    if (!info.discouraged) {
+      EXPECT_TRUE(warnings.empty()) << info.name << ": " << warnings.front();
+      continue;
+    }
+    ++discouraged;
+    ASSERT_EQ(warnings.size(), 1u) << info.name;
+    EXPECT_EQ(warnings[0], fmt::format("the stepper '{}' is here to be compared with others: {}",
+                                       info.name, info.summary));
+  }
+  EXPECT_EQ(discouraged, 2) << "explicit-euler and linear-trapezoidal";
+}
+
 TEST(Start, ListsTheDeepestOverlapsOfEachPairOnce) {
   json scene = json::parse(R"({"urto": 1, "bodies": [
     {"name": "floor", "kind": "fixed", "shapes": [{"kind": "half-space"}]}]})");

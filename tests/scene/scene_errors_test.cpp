@@ -60,9 +60,9 @@ TEST(SceneErrors, MisspeltKeysAndWords) {
       {scene_text(R"("materials": {"steel": {"fricton": 0.2}})"),
        "/materials/steel/fricton: unknown key 'fricton' in a material, did you mean 'friction'?"},
       {scene_text(R"("materials": {"steel": {"xyz": 0.2}})"),
-       "/materials/steel/xyz: unknown key 'xyz' in a material (its keys: friction, restitution, "
-       "restitution_threshold, rolling_friction, spinning_friction, stiffness, damping, cohesion, "
-       "cohesion_range)"},
+       "/materials/steel/xyz: unknown key 'xyz' in a material (its keys: friction, "
+       "static_friction, stribeck_speed, stribeck_exponent, restitution, restitution_threshold, "
+       "rolling_friction, spinning_friction, stiffness, damping, cohesion, cohesion_range)"},
       {with_body(R"("kind": "fixd")"),
        "/bodies/0/kind: 'fixd' is not a kind of body, did you mean 'fixed'?"},
       {with_body(R"("kind": 7)"),
@@ -93,6 +93,14 @@ TEST(SceneErrors, MaterialsAndLayers) {
        "/materials/m/rolling_friction: found -1, expected a number of at least 0 [m]"},
       {scene_text(R"("materials": {"m": {"cohesion": "=inf"}})"),
        "/materials/m/cohesion: found \"=inf\", expected a number of at least 0 [N]"},
+      {scene_text(R"("materials": {"m": {"friction": 0.5, "static_friction": 0.3}})"),
+       "/materials/m/static_friction: found 0.3, expected at least 0.5, the 'friction' of what "
+       "slides"},
+      {scene_text(R"("materials": {"m": {"static_friction": 0.8}})"),
+       "/materials/m: 'static_friction' needs a 'stribeck_speed': the speed over which friction "
+       "falls to that of sliding"},
+      {scene_text(R"("materials": {"m": {"stribeck_exponent": 0}})"),
+       "/materials/m/stribeck_exponent: found 0, expected a number above 0 to 10"},
       {scene_text(R"("mixing": {"friction": "mean"})"),
        "/mixing/friction: found \"mean\", expected a mixing rule: minimum, maximum, average, "
        "geometric, multiply"},

@@ -128,7 +128,8 @@ inline std::string fingerprint(const Model& model) {
     for (const auto& t : m.triangles) text += fmt::format(" {} {} {}", t[0], t[1], t[2]);
   }
   for (const Material& m : model.materials) {
-    text += fmt::format("\n{} {} {} {} {} {} {} {} {} {}", m.name, m.friction, m.restitution,
+    text += fmt::format("\n{} {} {} {} {} {} {} {} {} {} {} {} {}", m.name, m.friction,
+                        m.static_friction, m.stribeck_speed, m.stribeck_exponent, m.restitution,
                         m.restitution_threshold, m.rolling_friction, m.spinning_friction,
                         m.stiffness, m.damping, m.cohesion, m.cohesion_range);
   }

@@ -143,6 +143,26 @@ TEST(Scene, MaterialsAndPairs) {
   EXPECT_EQ(s.model.material_pairs[0].properties.restitution, 0.1);
 }
 
+TEST(Scene, MaterialsSayHowTheirFrictionFalls) {
+  const Scene s = parsed(scene_text(R"("materials": {
+      "steel": {"friction": 0.2, "static_friction": 0.5, "stribeck_speed": 0.01, "stribeck_exponent": 1},
+      "wood": {"friction": 0.8}},
+      "material_pairs": [{"materials": ["steel", "wood"], "stribeck_speed": 0.03},
+                         {"materials": ["steel", "steel"], "friction": 0.6},
+                         {"materials": ["wood", "wood"], "static_friction": 0.9, "stribeck_speed": 0.1}])"));
+  const Material& steel = s.model.materials[1];
+  EXPECT_EQ(steel.static_friction, 0.5);
+  EXPECT_EQ(steel.stribeck_speed, 0.01);
+  EXPECT_EQ(steel.stribeck_exponent, 1);
+  const auto pair = [&](int k) { return s.model.material_pairs[k].properties; };
+  EXPECT_NEAR(pair(0).static_friction, std::sqrt(0.5 * 0.8), 1e-15) << "mixed as friction is";
+  EXPECT_EQ(pair(0).stribeck_speed, 0.03);
+  // A friction of its own has no static one unless it says so.
+  EXPECT_FALSE(has_stribeck_effect(pair(1)));
+  EXPECT_EQ(friction_at(pair(2), 0).value, 0.9);
+  EXPECT_EQ(parsed(s.normalized_json).normalized_json, s.normalized_json);
+}
+
 TEST(Scene, MaterialsSayHowTheyRollSpinGiveWayAndStick) {
   const Scene s = parsed(scene_text(R"("materials": {
       "felt": {"rolling_friction": 1e-3, "spinning_friction": 2e-3, "stiffness": 3e4, "damping": 20},

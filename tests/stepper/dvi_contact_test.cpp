@@ -113,6 +113,70 @@ TEST(DviContact, RecoverySpeedBoundsPopping) {
   }
 }
 
+TEST(DviContact, RecoveryFromOneCentimetreTakesOneSecond) {
+  // Recipe 000 T4: at η_s = 0.01 m/s a penetration of 0.01 m is gone after about 1 s; at 0 never.
+  for (const double eta : {0.01, 0.02, 0.0}) {
+    Model m = empty_model();
+    add_floor(m);
+    add_ball(m, "ball", {0, 0, 0.09}, 0.1, 1);
+    finalize(m);
+    SimulationOptions o;
+    o.step = 1e-3;
+    o.duration = 1.5;
+    o.stepper.recovery_speed = eta;
+    Simulation run(m, o);
+    run.start();
+    double out = std::numeric_limits<double>::infinity(), highest = 0;
+    while (run.advance()) {
+      const double z = run.state().q[2];
+      highest = std::max(highest, z);
+      if (z >= 0.1 - 1e-9) out = std::min(out, run.state().t);
+    }
+    if (eta == 0) {
+      EXPECT_NEAR(highest, 0.09, 1e-9);
+    } else {
+      EXPECT_NEAR(out, 0.01 / eta, 2e-3);
+      EXPECT_LT(highest, 0.1 + eta * o.step) << "no hop at the end";
+    }
+  }
+}
+
+TEST(DviContact, TheRelaxationChangesNothingInRollingAndStatics) {
+  // Recipe 000 §11: without slip De Saxcé's term is zero, and both laws are one.
+  const auto end = [](const Model& m, Friction law) {
+    SimulationOptions o;
+    o.step = 1e-3;
+    o.duration = 0.5;
+    o.stepper.friction = law;
+    o.solver.tolerance = 1e-11;
+    Simulation run(m, o);
+    run_to_end(run);
+    return run.state();
+  };
+  Model rolling = empty_model({1.5, 0, -9.81});  // on a slope
+  add_floor(rolling);
+  const int ball = add_ball(rolling, "ball", {0, 0, 0.1}, 0.1, 1);
+  rolling.bodies[ball].velocity = {1, 0.5, 0};
+  rolling.bodies[ball].angular_velocity = {-5, 10, 0};
+  Model resting = empty_model({2, 0, -9.81});
+  add_floor(resting);
+  for (int k = 0; k < 3; ++k) add_cube(resting, "cube", {0, 0, 0.5 + k}, 1, 1);
+  Model sliding = empty_model();
+  add_floor(sliding);
+  sliding.bodies[add_cube(sliding, "cube", {0, 0, 0.5}, 1, 1)].velocity = {1, 0, 0};
+  for (Model* m : {&rolling, &resting, &sliding}) {
+    finalize(*m);
+    const State exact = end(*m, Friction::exact), convex = end(*m, Friction::convex);
+    const double apart =
+        difference(*m, exact.q, convex.q).norm() + (exact.v - convex.v).norm();
+    if (m == &sliding) {
+      EXPECT_GT(apart, 1e-3);
+    } else {
+      EXPECT_LT(apart, 1e-8);
+    }
+  }
+}
+
 TEST(DviContact, SphereRollsAfterSlippingForTwoSevenths) {
   // t = 2v₀/(7μg), v = 5v₀/7 (benchmarks README).
   Model m = empty_model();
@@ -223,7 +287,7 @@ TEST(DviContact, IslandsDoNotChangeTheMotion) {
   o.islands = false;
   Simulation together(m, o);
   run_to_end(together);
-  EXPECT_LT((apart.state().q - together.state().q).cwiseAbs().maxCoeff(), 1e-7);
+  EXPECT_LT(difference(m, apart.state().q, together.state().q).cwiseAbs().maxCoeff(), 1e-7);
   EXPECT_EQ(apart.checkpoint().missed, 0);
 }
 

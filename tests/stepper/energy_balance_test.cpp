@@ -146,6 +146,10 @@ Model random_pile(Random& random) {
   }
   if (random.integer(0, 2) == 0) a.rolling_friction = 0.01;
   if (random.integer(0, 2) == 0) a.spinning_friction = 0.01;
+  if (random.integer(0, 2) == 0) {
+    a.static_friction = a.friction + random.uniform(0, 0.5);
+    a.stribeck_speed = random.uniform(0.01, 1);
+  }
   add_floor(m);
   if (random.integer(0, 1) == 0) {
     Body belt{.name = "belt", .kind = BodyKind::kinematic};

@@ -51,7 +51,7 @@ TEST(OptionTable, HasALineForEveryMember) {
   // The rest of SolveOptions is the program's business, or set by friction and threads.
   const std::set<std::string_view> of_solver{"solver",     "tolerance",  "max_iterations",
                                              "time_limit", "relaxation", "jacobi_relaxation",
-                                             "sharpness"};
+                                             "sharpness",  "precondition", "search_memory"};
   EXPECT_EQ(simulation_options().size(), ours + of_solver.size())
       << "a member of options.h without a line in option_table.cpp, or the other way round";
   for (const std::string_view key : of_solver) EXPECT_EQ(option_named(key).key, key);

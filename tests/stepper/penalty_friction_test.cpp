@@ -261,8 +261,12 @@ TEST(PenaltyFriction, ASlidingBallEndsUpRolling) {
 
 /// −∂f/∂(x, y) of the box in the directions in which only the springs of friction act, and −∂f/∂v.
 TEST(PenaltyFriction, TangentsAreTheDerivativesOfTheForce) {
-  for (const double friction : {0.5, 0.05}) {  // sticks, slips
-    const Model m = box_on_incline(0, friction);
+  // Sticks, slips, and slips with a friction that falls with the slip.
+  for (const auto& [friction, static_friction] : {std::pair{0.5, 0.0}, {0.05, 0.0}, {0.04, 0.06}}) {
+    Model m = box_on_incline(0, friction);
+    m.materials[0].static_friction = static_friction;
+    m.materials[0].stribeck_speed = 5e-4;
+    finalize(m);
     RigidSystem rigid(m);
     const PenaltySystem penalty(rigid, spring_law());
     SystemAccess system(penalty);

@@ -27,8 +27,15 @@ Model ball_above_floor(double height, double friction = 0) {
   return m;
 }
 
-TEST(Penalty, TangentsAreTheDerivativesOfTheForce) {
+class PenaltyTangents : public ::testing::TestWithParam<double> {};
+
+// Of a constant friction, and of one that falls with the slip.
+INSTANTIATE_TEST_SUITE_P(Friction, PenaltyTangents, ::testing::Values(0.0, 0.9));
+
+TEST_P(PenaltyTangents, AreTheDerivativesOfTheForce) {
   Model m = ball_above_floor(0.098, 0.5);
+  m.materials[0].static_friction = GetParam();
+  m.materials[0].stribeck_speed = 0.4;
   const int other = testing::add_ball(m, "other", {0.05, 0.02, 0.29}, 0.1, 1);
   finalize(m);
   RigidSystem rigid(m);

@@ -73,6 +73,13 @@ TEST(SmoothOscillator, ImplicitSchemesHaveTheRadiusOfTheory) {
       o.stepper.newmark_beta = beta;
       check(o, implicit_theory(newmark_scheme(gamma, beta), frequency));
     }
+    // Linear acceleration is stable up to ωh = √12 only.
+    if (frequency < 3.4) {
+      o.stepper.newmark_gamma = 0.5;
+      o.stepper.newmark_beta = 1.0 / 6;
+      check(o, 1);
+      EXPECT_NEAR(implicit_theory(newmark_scheme(0.5, 1.0 / 6), frequency), 1, 1e-12);
+    }
     o = smooth_options("hht");
     for (const double alpha : {0.0, -0.1, -0.2, -0.3, -1.0 / 3}) {
       o.stepper.hht_alpha = alpha;
@@ -82,6 +89,25 @@ TEST(SmoothOscillator, ImplicitSchemesHaveTheRadiusOfTheory) {
     for (const double rho : {0.0, 0.2, 0.5, 0.8, 1.0}) {
       o.stepper.spectral_radius = rho;
       check(o, implicit_theory(generalised_alpha_scheme(rho), frequency));
+    }
+  }
+}
+
+// (γ, β) = (½, 1/6): unit radius to ωh = √12, growth beyond; 2β ≥ γ ≥ ½ is stable for all
+// (recipe 000 §2.13).
+TEST(SmoothOscillator, NewmarksLinearAccelerationIsStableUpToTheRootOfTwelve) {
+  SimulationOptions o = smooth_options("newmark");
+  o.stepper.newmark_beta = 1.0 / 6;
+  const double limit = std::sqrt(12.0);
+  EXPECT_NEAR(measured_radius(o, 0.999 * limit), 1, 1e-6);
+  const double theory = implicit_theory(newmark_scheme(0.5, 1.0 / 6), 1.001 * limit);
+  EXPECT_GT(theory, 1.01);
+  EXPECT_NEAR(measured_radius(o, 1.001 * limit), theory, 1e-6);
+  for (const auto& [gamma, beta] : {std::array{0.5, 1.0}, {1.0, 0.5}, {1.0, 1.0}, {0.75, 0.375}}) {
+    for (const double frequency : {3.0, 4.0, 1e4}) {
+      o.stepper.newmark_gamma = gamma;
+      o.stepper.newmark_beta = beta;
+      EXPECT_LE(measured_radius(o, frequency), 1 + 1e-6) << gamma << ' ' << beta;
     }
   }
 }

@@ -104,6 +104,36 @@ TEST(SmoothSimulation, UnknownSteppersAndBadParametersAreRefusedByName) {
   EXPECT_TRUE(names(refusal(m, o), {"spectral_radius", "1.1"}));
 }
 
+// γ ∈ [½, 1], β ∈ (0, 1] (β = 0 has no row −g/(h²β)), α ∈ [−1/3, 0], ρ∞ ∈ [0, 1]: what lies just
+// beyond an end is refused, the end itself is not (recipe 000 §1.5, checklist 45-47).
+TEST(SmoothSimulation, RangesOfTheParametersHaveTwoEnds) {
+  const Model m = testing::rod_chain(1);
+  struct Range {
+    const char* stepper;
+    const char* key;
+    double StepperOptions::*value;
+    double low, high;
+    bool low_allowed = true;
+  };
+  for (const Range& range :
+       {Range{"newmark", "newmark_gamma", &StepperOptions::newmark_gamma, 0.5, 1},
+        Range{"newmark", "newmark_beta", &StepperOptions::newmark_beta, 0, 1, false},
+        Range{"hht", "hht_alpha", &StepperOptions::hht_alpha, -1.0 / 3, 0},
+        Range{"generalised-alpha", "spectral_radius", &StepperOptions::spectral_radius, 0, 1}}) {
+    const auto refused = [&](double value) {
+      SimulationOptions o = smooth_options(range.stepper);
+      o.stepper.*range.value = value;
+      return names(refusal(m, o), {range.key});
+    };
+    EXPECT_TRUE(refused(range.low - 1e-6)) << range.key;
+    EXPECT_TRUE(refused(range.high + 1e-6)) << range.key;
+    EXPECT_TRUE(refused(std::nan(""))) << range.key;
+    EXPECT_EQ(refused(range.low), !range.low_allowed) << range.key;
+    EXPECT_FALSE(refused(0.5 * (range.low + range.high))) << range.key;
+    EXPECT_FALSE(refused(range.high)) << range.key;
+  }
+}
+
 TEST(SmoothSimulation, WhatIsNotSmoothIsRefusedAndDviIsNamed) {
   for (const StepperInfo& info : steppers()) {
     const SimulationOptions o = chain_options(info.name);

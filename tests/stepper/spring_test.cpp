@@ -36,9 +36,12 @@ struct Oscillator {
     model.forces.push_back(spring_between(model, 0, body, mass * omega * omega, 1));
     finalize(model);
   }
-  /// (stretch, speed) after one step.
-  Eigen::Vector2d step(double h) const {
-    Simulation run(model, resolving(h, h));
+  /// (stretch, speed) after one step, or several.
+  Eigen::Vector2d step(double h, ImplicitForces kind = ImplicitForces::automatic,
+                       int count = 1) const {
+    SimulationOptions o = resolving(h, count * h);
+    o.stepper.implicit_forces = kind;
+    Simulation run(model, o);
     run_to_end(run);
     return {run.state().q[0] - 1, run.state().v[0]};
   }
@@ -81,6 +84,54 @@ TEST(Spring, ThatAStepResolvesKeepsItsEnergy) {
   EXPECT_NEAR(kept(spring.model, h, omega, 20, ImplicitForces::automatic), 1, 1e-5);
   EXPECT_NEAR(kept(spring.model, h, omega, 20, ImplicitForces::semidefinite),
               std::exp(-h * omega * omega * 19 * period), 1e-3);
+}
+
+// Recipe 000 §4, 1: with ∇_q f and ∇_v f left out the steppers behave like explicit ones. The map is
+// symplectic Euler's, v⁺ = v − hω² x, x⁺ = x + h v⁺, stable up to hω = 2.
+TEST(Spring, WithoutTangentsAStepIsExplicit) {
+  constexpr double h = 1e-3, x = 1e-2;
+  for (const double h_omega : {.01, .3, 1.9, 2.1, 5.}) {
+    const double omega = h_omega / h, z = h_omega * h_omega;
+    const auto none = ImplicitForces::none;
+    const Eigen::Vector2d a = Oscillator(2, omega, x, 0).step(h, none) / x;
+    const Eigen::Vector2d b = Oscillator(2, omega, 0, x / h).step(h, none) / x;  // of hv
+    EXPECT_NEAR(a[0], 1 - z, 1e-9 * (1 + z)) << h_omega;
+    EXPECT_NEAR(h * a[1], -z, 1e-9 * (1 + z)) << h_omega;
+    EXPECT_NEAR(b[0], 1, 1e-9) << h_omega;
+    EXPECT_NEAR(h * b[1], 1, 1e-9) << h_omega;
+  }
+  // Below and above the limit, sixty steps.
+  const auto after = [&](double h_omega, ImplicitForces kind) {
+    const Eigen::Vector2d end = Oscillator(2, h_omega / h, 1e-9, 0).step(h, kind, 60) / 1e-9;
+    return std::hypot(end[0], h * end[1]);
+  };
+  EXPECT_LT(after(1.9, ImplicitForces::none), 10);
+  const double half = .5 * 2.1 * 2.1 - 1;
+  const double radius = half + std::sqrt(half * half - 1);
+  EXPECT_GT(after(2.1, ImplicitForces::none), .5 * std::pow(radius, 60));
+  EXPECT_LT(after(2.1, ImplicitForces::automatic), 1);
+}
+
+// The same of dampers: v⁺ = (1 − hd)v, stable up to hd = 2, instead of v/(1 + hd).
+TEST(Spring, WithoutTangentsADamperIsExplicit) {
+  constexpr double h = 1e-3;
+  for (const double h_d : {.1, 1.5, 2.5}) {
+    for (const auto kind : {ImplicitForces::none, ImplicitForces::automatic}) {
+      Model m = empty_model(Vec3::Zero());
+      const int body = add_rigid(m, "mass", {1, 0, 0}, 3, Mat3::Identity());
+      m.bodies[body].velocity = {1e-3, 0, 0};
+      MeasureSpring damper = spring_between(m, 0, body, 0, 1);
+      damper.damping.slope = 3 * h_d / h;
+      m.forces.push_back(damper);
+      finalize(m);
+      SimulationOptions o = resolving(h, 10 * h);
+      o.stepper.implicit_forces = kind;
+      Simulation run(m, o);
+      run_to_end(run);
+      const double factor = kind == ImplicitForces::none ? 1 - h_d : 1 / (1 + h_d);
+      EXPECT_NEAR(run.state().v[0] / 1e-3, std::pow(factor, 10), 1e-9) << h_d;
+    }
+  }
 }
 
 TEST(Spring, OnAHingeIsJudgedByTheInertiaAboutTheHinge) {

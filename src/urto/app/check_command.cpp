@@ -1,17 +1,50 @@
 // `urto check scene.json…`: everything that can be said about a scene without running it.
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "urto/analysis/friction_cone.h"
 #include "urto/app/command.h"
 #include "urto/app/first_moment.h"
 #include "urto/file/number_text.h"
+#include "urto/result/model_scales.h"
 
 namespace urto::app {
 namespace {
 
 constexpr double rounding = 1e-9;  // [m/s, rad/s]
+
+/// Contacts that are placed to touch do so up to this part of the model's size.
+constexpr double touching = 1e-6;
+constexpr std::size_t most_named = 5;
+
+/// The contacts that touch: may they be squeezed, are their forces unique (recipe 000 §11)?
+void print_friction_cone(const Scene& scene, const FirstMoment& first) {
+  const RigidSystem system(scene.model);
+  const double reach = touching * scales_of(scene.model).size;
+  const FrictionCone cone = friction_cone(system, first.state, first.rows, reach);
+  if (cone.touching == 0) return;
+  std::string text = counted(cone.touching, "contact or limit touches", "contacts and limits touch");
+  if (cone.freedom == 0) text += ", with unique forces";
+  if (cone.freedom > 0) {
+    text += fmt::format(", with forces that are not unique ({})",
+                        counted(cone.freedom, "freedom", "freedoms"));
+  }
+  if (cone.known)
+    text += cone.pointed ? "; their friction cone is pointed: forces are bounded"
+                         : "; their friction cone is not pointed";
+  fmt::print("  {}\n", text);
+  std::vector<std::string> jammed;
+  for (const int block : cone.jammed) {
+    const std::string name = system.describe(first.rows, block);
+    if (std::find(jammed.begin(), jammed.end(), name) == jammed.end()) jammed.push_back(name);
+  }
+  for (std::size_t k = 0; k < std::min(jammed.size(), most_named); ++k)
+    fmt::print("    {} may press with any force, against the others\n", jammed[k]);
+  if (jammed.size() > most_named) fmt::print("    and {} more\n", jammed.size() - most_named);
+}
 
 void check(const std::string& file, const std::vector<std::string>& overrides) {
   const Scene scene = load_scene(file, overrides);
@@ -24,6 +57,7 @@ void check(const std::string& file, const std::vector<std::string>& overrides) {
   // Velocities are often given in part, for the joints to complete.
   if (start.velocity_change > rounding)
     fmt::print("  the joints changed a velocity by {:.3g} m/s or rad/s\n", start.velocity_change);
+  if (!scene.options.stepper.penalty_contact) print_friction_cone(scene, first);
   for (const std::string& warning : first.result.description.warnings)
     fmt::print("  warning: {}\n", warning);
 }

@@ -37,7 +37,10 @@ enum class Recovery : std::uint8_t {
 struct Law {
   LawKind kind = LawKind::equality;
   int dim = 1;
-  double friction = 0;  ///< μ, coulomb
+  /// μ, coulomb: at the state that was measured. A system may let it depend on the slip, or on
+  /// what else it likes; steppers take it as it is at the state whose rows they measure.
+  double friction = 0;
+  double friction_slope = 0;  ///< ∂μ/∂‖u_T‖ [s/m]
   double rolling = 0;  ///< coulomb, dim 5 and 6: bound of the rolling rows (n, t₁, t₂, m₁, m₂) …
   double spinning = 0;  ///< … dim 4 and 6: and of the last row, the spin about the normal
   double length = 1;    ///< [m] rolling and spinning rows are this times an angular velocity, their

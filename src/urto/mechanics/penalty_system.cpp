@@ -97,18 +97,26 @@ void remember_friction(const FrictionMemory& memory, State& state) {
   }
 }
 
-void PenaltySystem::add_smooth_friction(double friction, const Vec3& normal_rates, Push& p) const {
+// A friction that falls with the slip takes from the bound along it: ∂(μ F_N)/∂u_T.
+Eigen::RowVector2d PenaltySystem::bound_rate(const Law& law, const Push& p) {
+  const double slip = p.velocity.tail<2>().norm();
+  if (law.friction_slope == 0 || slip == 0) return Eigen::RowVector2d::Zero();
+  return law.friction_slope * p.force[0] / slip * p.velocity.tail<2>().transpose();
+}
+
+void PenaltySystem::add_smooth_friction(const Law& law, const Vec3& normal_rates, Push& p) const {
   const Eigen::Vector2d slip = p.velocity.tail<2>();
   const double speed = std::sqrt(slip.squaredNorm() + law_.slip * law_.slip);
   const Eigen::Vector2d direction = slip / speed;
   p.force.tail<2>() = -p.bound * direction;
-  p.by_place.col(0).tail<2>() = -friction * normal_rates[0] * direction;
-  p.by_velocity.col(0).tail<2>() = -friction * normal_rates[1] * direction;
+  p.by_place.col(0).tail<2>() = -law.friction * normal_rates[0] * direction;
+  p.by_velocity.col(0).tail<2>() = -law.friction * normal_rates[1] * direction;
   p.by_velocity.bottomRightCorner<2, 2>() =
-      -p.bound / speed * (Eigen::Matrix2d::Identity() - direction * direction.transpose());
+      -p.bound / speed * (Eigen::Matrix2d::Identity() - direction * direction.transpose()) -
+      direction * bound_rate(law, p);
 }
 
-void PenaltySystem::add_spring_friction(double friction, const Vec3& normal_rates, Push& p) const {
+void PenaltySystem::add_spring_friction(const Law& law, const Vec3& normal_rates, Push& p) const {
   const Eigen::Vector2d pull =
       p.stiffness * p.stretch + law_.tangential_damping * p.velocity.tail<2>();
   const double size = pull.norm();
@@ -117,29 +125,30 @@ void PenaltySystem::add_spring_friction(double friction, const Vec3& normal_rate
   if (size > p.bound) {
     const Eigen::Vector2d direction = pull / size;
     p.force.tail<2>() = -p.bound * direction;
-    p.by_place.col(0).tail<2>() = -friction * normal_rates[0] * direction;
-    p.by_velocity.col(0).tail<2>() = -friction * normal_rates[1] * direction;
+    p.by_place.col(0).tail<2>() = -law.friction * normal_rates[0] * direction;
+    p.by_velocity.col(0).tail<2>() = -law.friction * normal_rates[1] * direction;
+    p.by_velocity.bottomRightCorner<2, 2>() = -direction * bound_rate(law, p);
     by_pull = p.bound / size * (Eigen::Matrix2d::Identity() - direction * direction.transpose());
   }
   p.by_place.bottomRightCorner<2, 2>() = -p.stiffness * by_pull;
-  p.by_velocity.bottomRightCorner<2, 2>() = -law_.tangential_damping * by_pull;
+  p.by_velocity.bottomRightCorner<2, 2>() -= law_.tangential_damping * by_pull;
 }
 
-void PenaltySystem::push(double gap, double friction, Push& p) const {
+void PenaltySystem::push(double gap, const Law& law, Push& p) const {
   p.depth = -gap;
   const double spring = law_.stiffness * std::pow(p.depth, law_.exponent);
   const double factor = 1 - law_.damping * p.velocity[0];
   if (factor <= 0) return;  // leaving faster than the surfaces follow
   p.force[0] = spring * factor;
-  p.bound = friction * p.force[0];
+  p.bound = law.friction * p.force[0];
   // ∂F_N/∂g and ∂F_N/∂ġ.
   const Vec3 rates(-law_.exponent * spring / p.depth * factor, -spring * law_.damping, 0);
   p.by_place(0, 0) = rates[0];
   p.by_velocity(0, 0) = rates[1];
   if (remembers()) {
-    add_spring_friction(friction, rates, p);
+    add_spring_friction(law, rates, p);
   } else {
-    add_smooth_friction(friction, rates, p);
+    add_smooth_friction(law, rates, p);
   }
 }
 
@@ -185,7 +194,7 @@ void PenaltySystem::find_pushes(const State& state, Scratch& s) const {
     p.block = i;
     for (int r = 0; r < std::min(3, law.dim); ++r) p.velocity[r] = u[r] + rows.g_t[first + r];
     if (remembers() && law.dim >= 3) recall_stretch(state, i, s, p);
-    push(rows.g[first], law.friction, p);
+    push(rows.g[first], law, p);
     s.pushes.push_back(p);
   }
 }
@@ -270,6 +279,11 @@ void PenaltySystem::add_geometric_stiffness(const State& state, const Interactio
                                             const Vector& lambda, double factor,
                                             SystemWorkspace& work, BlockMatrix& out) const {
   inner_.add_geometric_stiffness(state, rows, lambda, factor, *scratch(work).inner, out);
+}
+
+void PenaltySystem::add_inertial_stiffness(const State& state, const Vector& a, double factor,
+                                           SystemWorkspace& work, BlockMatrix& out) const {
+  inner_.add_inertial_stiffness(state, a, factor, *scratch(work).inner, out);
 }
 
 Energies PenaltySystem::energies(const State& state, SystemWorkspace& work) const {

@@ -29,7 +29,7 @@ struct FrictionMemory {
     Vec3 normal = Vec3::UnitZ(), point = Vec3::Zero();  ///< of the contact, world
   };
   double t = 0;
-  Vector q = {};
+  Configuration q = {};
   std::vector<Spring> springs = {};  ///< sorted by id
 };
 /// From and to the state's named array "friction"; empty where there is none.
@@ -55,6 +55,8 @@ class PenaltySystem final : public System {
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
                                double factor, SystemWorkspace& work,
                                BlockMatrix& out) const override;
+  void add_inertial_stiffness(const State& state, const Vector& a, double factor,
+                              SystemWorkspace& work, BlockMatrix& out) const override;
   /// Contacts that touch get a spring, others lose theirs.
   void accept(State& state, SystemWorkspace& work) const override;
   Energies energies(const State& state, SystemWorkspace& work) const override;
@@ -85,9 +87,10 @@ class PenaltySystem final : public System {
   bool remembers() const { return law_.tangential_stiffness > 0; }
   void find_pushes(const State& state, Scratch& s) const;
   void recall_stretch(const State& state, int block, Scratch& s, Push& p) const;
-  void push(double gap, double friction, Push& p) const;
-  void add_smooth_friction(double friction, const Vec3& normal_rates, Push& p) const;
-  void add_spring_friction(double friction, const Vec3& normal_rates, Push& p) const;
+  void push(double gap, const Law& law, Push& p) const;
+  void add_smooth_friction(const Law& law, const Vec3& normal_rates, Push& p) const;
+  void add_spring_friction(const Law& law, const Vec3& normal_rates, Push& p) const;
+  static Eigen::RowVector2d bound_rate(const Law& law, const Push& p);
   Eigen::Vector2d held_stretch(const Push& p) const;
 
   const System& inner_;

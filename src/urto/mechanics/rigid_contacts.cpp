@@ -108,7 +108,7 @@ Law RigidSystem::contact_law(const Contact& c, double envelope) const {
   const Material& m = materials_[c.material];
   Law law{.kind = LawKind::coulomb,
           .dim = 3,
-          .friction = m.friction,
+          .friction = friction_at(m, 0).value,
           .restitution = m.restitution,
           .restitution_threshold = m.restitution_threshold,
           .stiffness = m.stiffness,
@@ -121,7 +121,7 @@ Law RigidSystem::contact_law(const Contact& c, double envelope) const {
     law.length = gyration_length(c);
     law.rolling = m.rolling_friction / law.length;
     law.spinning = m.spinning_friction / law.length;
-  } else if (m.friction == 0) {
+  } else if (law.friction == 0) {
     law.kind = LawKind::unilateral;
     law.dim = 1;
   }
@@ -203,7 +203,21 @@ void RigidSystem::measure_contact(const State& state, int block, bool accelerati
       }
     }
   }
+  measure_friction(state, block, rows);
   if (accelerations) measure_contact_acceleration(state, block, s, rows);
+}
+
+// μ at the slip of this state, where it depends on it.
+void RigidSystem::measure_friction(const State& state, int block, Interactions& rows) const {
+  Law& law = rows.laws[block];
+  const Material& m = materials_[rows.contacts[rows.origins[block].index].material];
+  if (!has_stribeck_effect(m)) return;
+  std::array<double, 6> u{};
+  multiply_add_block(rows.J, block, state.v.data(), u.data());
+  const double* g_t = rows.g_t.data() + rows.J.row_start[block];
+  const FrictionCoefficient mu = friction_at(m, std::hypot(u[1] + g_t[1], u[2] + g_t[2]));
+  law.friction = mu.value;
+  law.friction_slope = mu.slope;
 }
 
 // With the point of the rows at r from each centre and their directions d, J v = d·(v_A + ω_A × r_A

@@ -84,6 +84,7 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
                      std::vector<RowTerm>& terms, Interactions& rows) const;
   void measure_contact(const State& state, int block, bool accelerations, const Scratch& s,
                        Interactions& rows) const;
+  void measure_friction(const State& state, int block, Interactions& rows) const;
   void measure_contact_acceleration(const State& state, int block, const Scratch& s,
                                     Interactions& rows) const;
   void add_contact_stiffness(const State& state, const Interactions& rows, int block,

@@ -127,6 +127,10 @@ class System {
   virtual void add_geometric_stiffness(const State& /*state*/, const Interactions& /*rows*/,
                                        const Vector& /*lambda*/, double /*factor*/,
                                        SystemWorkspace& /*work*/, BlockMatrix& /*out*/) const {}
+  /// out += factor · ∂(M a)/∂q, of a mass that depends on the configuration.
+  virtual void add_inertial_stiffness(const State& /*state*/, const Vector& /*a*/,
+                                      double /*factor*/, SystemWorkspace& /*work*/,
+                                      BlockMatrix& /*out*/) const {}
 
   /// Called on every accepted state: counters of turns and the like, in the state's named arrays.
   virtual void accept(State& /*state*/, SystemWorkspace& /*work*/) const {}
@@ -153,10 +157,10 @@ class SystemAccess {
   const Layout& layout() const { return system_.layout(); }
   int nq() const { return system_.nq(); }
   int nv() const { return system_.nv(); }
-  void add_increment(const Vector& q, const Vector& delta, Vector& out) const {
+  void add_increment(const Configuration& q, const Vector& delta, Configuration& out) const {
     urto::add_increment(layout(), q, delta, out, work_->threads);
   }
-  Vector difference(const Vector& to, const Vector& from) const {
+  Vector difference(const Configuration& to, const Configuration& from) const {
     Vector delta;
     urto::difference(layout(), to, from, delta);
     return delta;
@@ -190,6 +194,10 @@ class SystemAccess {
   void add_geometric_stiffness(const State& state, const Interactions& rows, const Vector& lambda,
                                double factor, BlockMatrix& out) {
     system_.add_geometric_stiffness(state, rows, lambda, factor, *work_, out);
+  }
+  void add_inertial_stiffness(const State& state, const Vector& a, double factor,
+                              BlockMatrix& out) {
+    system_.add_inertial_stiffness(state, a, factor, *work_, out);
   }
   void accept(State& state) { system_.accept(state, *work_); }
   Energies energies(const State& state) { return system_.energies(state, *work_); }

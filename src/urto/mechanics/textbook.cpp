@@ -243,6 +243,14 @@ void CartPendulum::assemble(const State& state, const Coefficients& c, Tangent k
   out.add(0, 0, A);
 }
 
+void CartPendulum::add_inertial_stiffness(const State& state, const Vector& a, double factor,
+                                          SystemWorkspace& /*work*/, BlockMatrix& out) const {
+  const double rate = -bob * length * std::sin(state.q[1]);  // of the coupling mass, by θ
+  Eigen::Matrix2d K = Eigen::Matrix2d::Zero();
+  K.col(1) << rate * a[1], rate * a[0];
+  out.add(0, 0, K, factor);
+}
+
 Energies CartPendulum::energies(const State& state, SystemWorkspace& /*work*/) const {
   const Eigen::Vector2d v = state.v;
   return {.kinetic = 0.5 * v.dot(mass(state.q[1]) * v),

@@ -102,6 +102,8 @@ class CartPendulum final : public System {
   void force(const State& state, SystemWorkspace& work, Vector& f) const override;
   void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
+  void add_inertial_stiffness(const State& state, const Vector& a, double factor,
+                              SystemWorkspace& work, BlockMatrix& out) const override;
   Energies energies(const State& state, SystemWorkspace& work) const override;
 
  private:

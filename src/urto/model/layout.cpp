@@ -16,8 +16,8 @@ void Layout::add_pose() {
   kinds.push_back(NodeKind::pose);
 }
 
-void add_increment(const Layout& layout, const Vector& q, const Vector& delta, Vector& out,
-                   ThreadPool* threads) {
+void add_increment(const Layout& layout, const Configuration& q, const Vector& delta,
+                   Configuration& out, ThreadPool* threads) {
   if (out.size() != q.size()) out.resize(q.size());
   share_items(threads, layout.nodes(), 256, [&](int node) {
     const int at = layout.q_start[node], dof = layout.v_start[node];
@@ -32,7 +32,8 @@ void add_increment(const Layout& layout, const Vector& q, const Vector& delta, V
   });
 }
 
-void difference(const Layout& layout, const Vector& to, const Vector& from, Vector& delta) {
+void difference(const Layout& layout, const Configuration& to, const Configuration& from,
+                Vector& delta) {
   if (delta.size() != layout.nv()) delta.resize(layout.nv());
   for (int node = 0; node < layout.nodes(); ++node) {
     const int at = layout.q_start[node], dof = layout.v_start[node];

@@ -284,6 +284,20 @@ void check_material(const std::string& where, const Material& m) {
     }
   };
   check_amount("friction", m.friction);
+  check_amount("static_friction", m.static_friction);
+  check_amount("stribeck_speed", m.stribeck_speed);
+  if (m.static_friction > 0 && m.static_friction < m.friction) {
+    throw InputError(where + ": static_friction", fmt::format("{}", m.static_friction),
+                     fmt::format("0 for the same as friction, or at least {}", m.friction));
+  }
+  if (has_stribeck_effect(m) && m.stribeck_speed == 0) {
+    throw InputError(where + ": static_friction", "no stribeck_speed with it",
+                     "the speed [m/s] over which friction falls to that of sliding");
+  }
+  if (!(m.stribeck_exponent > 0 && m.stribeck_exponent <= 10)) {
+    throw InputError(where + ": stribeck_exponent", fmt::format("{}", m.stribeck_exponent),
+                     "a number above 0, up to 10");
+  }
   if (!(m.restitution >= 0 && m.restitution <= 1)) {
     throw InputError(where + ": restitution", fmt::format("{}", m.restitution),
                      "a number from 0 to 1");

@@ -157,7 +157,8 @@ void finalize(Model& model);
 /// Where the system is. Copy it to keep it.
 struct State {
   double t = 0;
-  Vector q, v;
+  Configuration q;
+  Vector v;
   /// What parts of a system remember of the last accepted state: angles that count turns, springs
   /// of friction.
   NamedArrays memory = {};
@@ -195,11 +196,12 @@ inline int dof(const Model& model, int body) {
 double continued_angle(double measured, double previous);
 
 /// q ⊕ δ for all bodies; `out` may be `q`. Quaternions stay unit.
-inline void add_increment(const Model& model, const Vector& q, const Vector& delta, Vector& out) {
+inline void add_increment(const Model& model, const Configuration& q, const Vector& delta,
+                          Configuration& out) {
   add_increment(model.layout, q, delta, out);
 }
 /// The δ with from ⊕ δ = to.
-inline Vector difference(const Model& model, const Vector& to, const Vector& from) {
+inline Vector difference(const Model& model, const Configuration& to, const Configuration& from) {
   Vector delta;
   difference(model.layout, to, from, delta);
   return delta;

@@ -184,6 +184,15 @@ MassProperties combined(const MassProperties& a, const MassProperties& b) {
       a.inertia + b.inertia + reduced * (d.squaredNorm() * Mat3::Identity() - d * d.transpose())};
 }
 
+FrictionCoefficient friction_at(const Material& m, double slip) {
+  if (!has_stribeck_effect(m)) return {.value = m.friction};
+  const double power = std::pow(slip / m.stribeck_speed, m.stribeck_exponent);
+  const double more = (m.static_friction - m.friction) * std::exp(-power);
+  // Below δ = 1 the law starts with an infinite slope, of which nobody wants to hear at rest.
+  const double slope = slip > 0 ? -more * m.stribeck_exponent * power / slip : 0;
+  return {.value = m.friction + more, .slope = slope};
+}
+
 Material mixed(const Material& a, const Material& b, const Mixing& rules) {
   const auto mix = [&](double Material::*property, MixingRule rule) {
     return combine(a.*property, b.*property, rule);
@@ -197,6 +206,13 @@ Material mixed(const Material& a, const Material& b, const Mixing& rules) {
       .spinning_friction = mix(&Material::spinning_friction, rules.spinning_friction),
       .cohesion = mix(&Material::cohesion, rules.cohesion),
       .cohesion_range = mix(&Material::cohesion_range, rules.cohesion_range)};
+  if (has_stribeck_effect(a) || has_stribeck_effect(b)) {
+    m.static_friction = combine(std::max(a.static_friction, a.friction),
+                                std::max(b.static_friction, b.friction), rules.friction);
+    const Material& slow = a.stribeck_speed > b.stribeck_speed ? a : b;
+    m.stribeck_speed = slow.stribeck_speed;
+    m.stribeck_exponent = slow.stribeck_exponent;
+  }
   const double compliance = 1 / a.stiffness + 1 / b.stiffness;
   if (compliance == 0) return m;
   const double share_a = 1 / (a.stiffness * compliance);

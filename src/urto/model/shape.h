@@ -80,14 +80,31 @@ struct Material {
   double damping = 0;         ///< [N s/m] normal, while the surfaces overlap; needs a stiffness
   double cohesion = 0;        ///< [N] the pull that a contact bears while it touches
   double cohesion_range = 0;  ///< [m] gaps up to this touch; 0: a tenth of the contact envelope
+  /// μ_s ≥ μ of what does not slide; sliding at v, friction is μ(v) = μ + (μ_s − μ) exp(−(v/v_s)^δ).
+  /// 0: the same as `friction`.
+  double static_friction = 0;
+  double stribeck_speed = 0;     ///< v_s [m/s]
+  double stribeck_exponent = 2;  ///< δ: 1 is Tustin's law, 2 Armstrong's
 };
+
+/// True if the coefficient of friction depends on how fast the surfaces slide.
+inline bool has_stribeck_effect(const Material& m) {
+  return m.static_friction > m.friction;
+}
+
+struct FrictionCoefficient {
+  double value = 0, slope = 0;  ///< μ(v) and its derivative [s/m]
+};
+/// μ at the slip v ≥ 0 [m/s] (R. Stribeck 1902; formula: B. Armstrong-Hélouvry, Control of Machines
+/// with Friction, 1991).
+FrictionCoefficient friction_at(const Material& m, double slip);
 
 enum class MixingRule : std::uint8_t { minimum, maximum, average, geometric, multiply };
 
 /// How the properties of two surfaces make those of the pair. Stiffness and damping have no choice:
-/// the two surfaces are springs in series.
+/// the two surfaces are springs in series. v_s and δ are those of the surface with the larger v_s.
 struct Mixing {
-  MixingRule friction = MixingRule::geometric;  ///< zero wins
+  MixingRule friction = MixingRule::geometric;  ///< zero wins; of both coefficients
   MixingRule restitution = MixingRule::maximum;
   MixingRule restitution_threshold = MixingRule::maximum;
   MixingRule rolling_friction = MixingRule::maximum;

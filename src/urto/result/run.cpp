@@ -283,7 +283,9 @@ FirstMoment first_moment(const Scene& scene) {
   Simulation run(scene.model, scene.options);
   FirstMoment out;
   out.start = run.start();
-  const Interactions rows = rows_at_start(run);
+  out.state = run.state();
+  out.rows = rows_at_start(run);
+  const Interactions& rows = out.rows;
   out.result.description = describe_start(scene, run, rows);
   out.result.status = record_status(run);
   Frame frame = record_frame(run);

@@ -64,6 +64,8 @@ RunOutcome run_scene(const Scene& scene, const RunRequest& request);
 struct FirstMoment {
   Result result = {};  ///< one frame
   StartReport start = {};
+  State state = {};
+  Interactions rows;  ///< of the first step
 };
 FirstMoment first_moment(const Scene& scene);
 

@@ -9,6 +9,7 @@
 
 #include "urto/file/number_text.h"
 #include "urto/result/step_shares.h"
+#include "urto/stepper/stepper.h"
 
 namespace urto {
 namespace {
@@ -84,6 +85,11 @@ std::vector<std::string> broken_limits(const Model& model, const ModelScales& sc
 }
 
 void add_settings(const SimulationOptions& options, std::vector<std::string>& out) {
+  const StepperInfo stepper = find_stepper(options.stepper.name);
+  if (stepper.discouraged) {
+    out.push_back(fmt::format("the stepper '{}' is here to be compared with others: {}",
+                              stepper.name, stepper.summary));
+  }
   if (options.duration <= 0) return;  // nothing but the start is asked for
   if (!options.adaptive && options.step > options.duration * (1 + 1e-9)) {
     out.push_back(

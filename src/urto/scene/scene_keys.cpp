@@ -19,13 +19,17 @@ constexpr Word scene_keys[] = {
     "joints",  "couplings", "gears",     "motors",      "rack_and_pinion", "limits",
     "forces",  "frictions", "watch",     "simulation",  "mixing",          "exclude",
     "meshes"};
-constexpr Word material_keys[] = {"friction",         "restitution",       "restitution_threshold",
-                                  "rolling_friction", "spinning_friction", "stiffness",
-                                  "damping",          "cohesion",          "cohesion_range"};
+constexpr Word material_keys[] = {"friction",          "static_friction",
+                                  "stribeck_speed",    "stribeck_exponent",
+                                  "restitution",       "restitution_threshold",
+                                  "rolling_friction",  "spinning_friction",
+                                  "stiffness",         "damping",
+                                  "cohesion",          "cohesion_range"};
 constexpr Word material_pair_keys[] = {
-    "materials",        "friction",          "restitution", "restitution_threshold",
-    "rolling_friction", "spinning_friction", "stiffness",   "damping",
-    "cohesion",         "cohesion_range"};
+    "materials",   "friction",              "static_friction",  "stribeck_speed",
+    "stribeck_exponent", "restitution", "restitution_threshold", "rolling_friction",
+    "spinning_friction", "stiffness",   "damping",               "cohesion",
+    "cohesion_range"};
 constexpr Word mixing_keys[] = {"friction",         "restitution",       "restitution_threshold",
                                 "rolling_friction", "spinning_friction", "cohesion",
                                 "cohesion_range"};

@@ -78,8 +78,31 @@ void check_has_edges(const Value& v, ShapeKind kind) {
   }
 }
 
-Material read_properties(const Object& o, Material material) {
+// The same tests as in finalize(), where the place in the file is known. A pair that says how much
+// friction there is drops the static one that it has inherited.
+void read_friction(const Object& o, Material& material) {
   material.friction = number_or(o, "friction", material.friction, non_negative());
+  if (o.has("friction")) material.static_friction = 0;
+  material.static_friction =
+      number_or(o, "static_friction", material.static_friction, non_negative());
+  material.stribeck_speed =
+      number_or(o, "stribeck_speed", material.stribeck_speed, non_negative("m/s"));
+  material.stribeck_exponent =
+      number_or(o, "stribeck_exponent", material.stribeck_exponent,
+                {.low = 0, .high = 10, .above = true});
+  if (material.static_friction > 0 && material.static_friction < material.friction) {
+    fail(o.at("static_friction"),
+         fmt::format("at least {}, the 'friction' of what slides", material.friction));
+  }
+  if (has_stribeck_effect(material) && material.stribeck_speed == 0) {
+    refuse(o.value,
+           "'static_friction' needs a 'stribeck_speed': the speed over which friction falls to that "
+           "of sliding");
+  }
+}
+
+Material read_properties(const Object& o, Material material) {
+  read_friction(o, material);
   material.restitution = number_or(o, "restitution", material.restitution, fraction());
   material.restitution_threshold =
       number_or(o, "restitution_threshold", material.restitution_threshold, non_negative("m/s"));

@@ -20,7 +20,7 @@ constexpr int rebalance_every = 20;
 class Admm final : public ConvexMethod {
  public:
   void solve(ConvexTask& task) override {
-    N_.set(task.W);
+    N_.set(task.W, true);
     shifted_.set(task.W);
     rho_ = 1;
     if (refactorize(task)) {

@@ -27,7 +27,7 @@ class AcceleratedGradient final : public ConvexMethod {
 };
 
 void AcceleratedGradient::begin(ConvexTask& task) {
-  N_.set(task.W);
+  N_.set(task.W, task.options.precondition);
   const auto m = task.W.rows();
   r_ = N_.S().cwiseProduct(task.q);
   gamma_ = task.lambda.cwiseQuotient(N_.S());

@@ -172,6 +172,8 @@ void check_options(const SolveOptions& o) {
   check(o.jacobi_relaxation > 0 && o.jacobi_relaxation < 2, "jacobi_relaxation",
         o.jacobi_relaxation, "a number in (0, 2)");
   check(o.sharpness > 0 && o.sharpness <= 1, "sharpness", o.sharpness, "a number in (0, 1]");
+  check(o.search_memory >= 1 && o.search_memory <= 1000, "search_memory", o.search_memory,
+        "1 to 1000");
   const InteriorPointOptions& ipm = o.interior_point;
   check(ipm.residual_tolerance > 0, "residual_tolerance", ipm.residual_tolerance,
         "a positive number");

@@ -13,14 +13,14 @@ namespace urto {
 
 class ScaledOperator {
  public:
-  /// W is used until the next `set`; storage is kept.
-  void set(Delassus& W) {
+  /// W is used until the next `set`; storage is kept. Without `precondition` S = 1.
+  void set(Delassus& W, bool precondition) {
     W_ = &W;
     S_.resize(W.rows());
     work_.resize(W.rows());
     K_ = W.K();
     for (int i = 0; i < W.blocks(); ++i) {
-      const double s = 1 / std::sqrt(W.mean_diagonal(i));
+      const double s = precondition ? 1 / std::sqrt(W.mean_diagonal(i)) : 1;
       S_.segment(K_.start[i], K_.sets[i].dim).setConstant(s);
       K_.sets[i].lo /= s;
       K_.sets[i].hi /= s;

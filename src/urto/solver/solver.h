@@ -82,6 +82,14 @@ struct SolveOptions {
   double sharpness =
       1.0;  ///< λ_r in (0, 1]: 1 takes the projected value, less averages with the old one
 
+  // Gradient methods: spg, apgd.
+  /// One number a block as diagonal preconditioner (scaled_operator.h); false: none, for
+  /// comparisons.
+  bool precondition = true;
+  /// spg: the objective has to fall below the largest of so many values (Grippo, Lampariello and
+  /// Lucidi 1986); 1 makes the search monotone.
+  int search_memory = 10;
+
   InteriorPointOptions interior_point = {};
 };
 

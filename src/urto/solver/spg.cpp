@@ -3,8 +3,8 @@
 // Martínez, Raydan 2000). The preconditioner is the change of variables of scaled_operator.h. One
 // product with W an iteration.
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <vector>
 
 #include "urto/solver/method.h"
 #include "urto/solver/scaled_operator.h"
@@ -12,7 +12,6 @@
 namespace urto {
 namespace {
 
-constexpr int memory = 10;           // of the non-monotone search
 constexpr double sufficient = 1e-4;  // Armijo
 constexpr double step_min = 1e-9, step_max = 1e9;
 
@@ -30,10 +29,11 @@ class SpectralGradient final : public ConvexMethod {
 
   ScaledOperator N_;
   Vector r_, gamma_, Ngamma_, d_, Nd_, g_, lambda_, u_;
+  std::vector<double> values_ = {};  ///< of the objective, the last ones
 };
 
 void SpectralGradient::begin(ConvexTask& task) {
-  N_.set(task.W);
+  N_.set(task.W, task.options.precondition);
   const auto m = task.W.rows();
   r_ = N_.S().cwiseProduct(task.q);
   gamma_ = task.lambda.cwiseQuotient(N_.S());
@@ -43,7 +43,7 @@ void SpectralGradient::begin(ConvexTask& task) {
 }
 
 void SpectralGradient::iterate(ConvexTask& task) {
-  std::array<double, memory> values{};
+  const auto memory = static_cast<std::size_t>(task.options.search_memory);
   double step = 1;
   for (int iteration = 0;; ++iteration) {
     task.iterations = iteration;
@@ -53,9 +53,9 @@ void SpectralGradient::iterate(ConvexTask& task) {
 
     g_ = Ngamma_ + r_;
     const double f = 0.5 * gamma_.dot(Ngamma_) + gamma_.dot(r_);
-    if (iteration == 0) values.fill(f);
-    values[iteration % memory] = f;
-    const double reference = *std::max_element(values.begin(), values.end());
+    if (iteration == 0) values_.assign(memory, f);
+    values_[static_cast<std::size_t>(iteration) % memory] = f;
+    const double reference = *std::max_element(values_.begin(), values_.end());
 
     d_ = gamma_ - step * g_;
     project(N_.K(), d_, d_);

@@ -232,7 +232,7 @@ StartReport consistent_start(const System& mechanics, const SimulationOptions& o
   report.position_error = given >= 0 ? std::abs(rows.g[given]) : 0;
 
   JointProjection projection(mechanics);
-  const Vector q = state.q;
+  const Configuration q = state.q;
   const Vector v = state.v;
   const double tolerance = options.stepper.projection_tolerance;
   if (options.assemble && report.rows > 0) {

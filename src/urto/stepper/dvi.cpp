@@ -210,7 +210,8 @@ bool DviStepper::approaches(int block, const Vector& v, double least) const {
 // Blocks that act without rebounding although the step leaves them approaching: the gap that they
 // had is closed, but of the impact only a part has happened. With them, blocks of the same bodies
 // that would have closed as well if these had not acted: which of those meet first is nothing that
-// the step resolves.
+// the step resolves. What is to rebound but meets only by what forces do within the step does so in
+// the next: taken whole here, it would be stopped.
 void DviStepper::find_impacts(double h) {
   const Interactions& rows = kernel_.rows;
   const BlockMatrix& H = kernel_.H();
@@ -220,7 +221,8 @@ void DviStepper::find_impacts(double h) {
     diagonal_.segment(H.start[node], H.size(node)) = H.block(node).diagonal();
   const auto is_open = [&](int i) {
     const Law& law = rows.laws[i];
-    return law.kind != LawKind::box && !is_soft(law) && is_apart(law, rows.g[rows.J.row_start[i]]);
+    return law.kind != LawKind::box && !is_soft(law) &&
+           is_apart(law, rows.g[rows.J.row_start[i]]) && !kernel_.wants_rebound(i);
   };
   hit_.assign(rows.J.columns, 0);
   for (int i = 0; i < rows.blocks(); ++i) {
@@ -238,7 +240,7 @@ void DviStepper::find_impacts(double h) {
     bool meets = false;
     for (int e = rows.J.entry_start[i]; e < rows.J.entry_start[i + 1]; ++e)
       meets = meets || hit_[rows.J.entries[e].column] != 0;
-    if (!is_open(i) || !meets || kernel_.rebounds(i)) continue;
+    if (!is_open(i) || !meets) continue;
     if (acts || approaches(i, kernel_.v_before, rows.g[first] / h)) impacts_.push_back(i);
   }
 }

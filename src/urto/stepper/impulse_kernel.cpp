@@ -5,7 +5,6 @@
 #include <cmath>
 
 namespace urto {
-namespace {
 
 ConvexSet set_of(const Law& law, double h) {
   switch (law.kind) {
@@ -23,6 +22,8 @@ ConvexSet set_of(const Law& law, double h) {
   }
   return {};
 }
+
+namespace {
 
 // Of the share of restitution, and of the work relative to that of stopping the approach.
 constexpr double rebound_accuracy = 1e-6;
@@ -111,15 +112,25 @@ void ImpulseKernel::add_pull(int block) {
   }
 }
 
-void ImpulseKernel::add_rebound(int block) {
-  const Law& law = rows.laws[block];
-  if (!(law.restitution > 0) || !options.stepper.restitution || law.kind == LawKind::equality)
-    return;
-  const int first = rows.J.row_start[block];
+// The normal velocity of a block before the step.
+double ImpulseKernel::approach_of(int block) const {
   std::array<double, max_block> u{};
   multiply_add_block(rows.J, block, v_before.data(), u.data());
-  const double approach = u[0] + rows.g_t[first];
-  if (rows.g[first] + h_ * approach > 0 || approach >= -law.restitution_threshold) return;
+  return u[0] + rows.g_t[rows.J.row_start[block]];
+}
+
+bool ImpulseKernel::wants_rebound(int block) const {
+  const Law& law = rows.laws[block];
+  return law.restitution > 0 && options.stepper.restitution && law.kind != LawKind::equality &&
+         approach_of(block) < -law.restitution_threshold;
+}
+
+void ImpulseKernel::add_rebound(int block) {
+  if (!wants_rebound(block)) return;
+  const Law& law = rows.laws[block];
+  const int first = rows.J.row_start[block];
+  const double approach = approach_of(block);
+  if (rows.g[first] + h_ * approach > 0) return;
   double& b = problem.b[first];
   rebound_rows_.push_back({.block = block, .plain = b, .approach = approach});
   b = std::min(b, rows.g_t[first] + law.restitution * approach);

@@ -20,6 +20,9 @@
 
 namespace urto {
 
+/// Where the impulses of a block may lie in a step of h.
+ConvexSet set_of(const Law& law, double h);
+
 class ImpulseKernel {
  public:
   ImpulseKernel(const System& system, const SimulationOptions& options);
@@ -51,7 +54,8 @@ class ImpulseKernel {
   void add_rebound(int block);
 
   void solve(const StepMemory& memory, StepReport& report);
-  bool rebounds(int block) const { return rebounds_[block] != 0; }  ///< in this step
+  /// Newton's law asks a block to rebound, in this step or when it meets.
+  bool wants_rebound(int block) const;
   bool has_rebounds() const { return !rebound_rows_.empty(); }      ///< in this step
   /// After a change of b. What came out before does not matter: of several solutions, as friction
   /// may have, it is the same one whatever was solved first.
@@ -102,6 +106,7 @@ class ImpulseKernel {
   void set_share(Rebound& r);
   void find_rebound_islands();
   void measure_rebound_islands();
+  double approach_of(int block) const;
   std::array<double, max_block> work(int block) const;
   void count_contact(int block, StepReport& report);
 

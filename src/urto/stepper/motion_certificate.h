@@ -44,6 +44,8 @@ class MotionCertifier {
   /// acceleration nobody can know, where the scheme finds it from positions, which are rounded: it
   /// is taken off as well.
   void check_force_balance(double unknown = 0);
+  /// M̂ (v⁺ − v) = h [(1 − θ)F + θF⁺] with M̂ = ½(M + M⁺) and F = f + Jᵀλ (smooth_implicit.h).
+  void check_mean_balance(double h, double theta, double unknown);
   /// The rows that hold positions: g = 0.
   void check_positions();
   /// All rigid rows at velocity level, J v + g_t = 0; with `motors_only` those on velocities alone.
@@ -64,6 +66,7 @@ class MotionCertifier {
 
  private:
   static void grow(double& worst, double value);
+  void judge_balance(double off, double size, double unknown);
   double force_rounding(double unknown);
   void check_linearised_rows(double h, double part);
 
@@ -73,8 +76,8 @@ class MotionCertifier {
   double tolerance_ = 0, moved_ = 0, reach_ = 0;
   Interactions rows_;
   Vector rate_, force_, inertia_, reaction_, increment_, work_, off_;
-  Vector along_;   ///< as many as there are rows
-  Vector placed_;  ///< as many as q has
+  Vector along_;  ///< as many as there are rows
+  Configuration placed_;
   BlockMatrix matrix_, stiffness_;
   // Linearised steps: the state at which they take their matrices, its rows, and the joints' errors
   // at the start.

@@ -250,7 +250,12 @@ constexpr OptionInfo table[] = {
                                                 "Newton's iterations before the step is cut."),
     flag<&StepperOptions::geometric_stiffness>(
         "geometric_stiffness", implicit,
-        "The joints' geometric term in Newton's matrix: fewer iterations, dearer ones."),
+        "The geometric terms of joints, and of a mass that depends on the configuration, in "
+        "Newton's matrix: fewer iterations, dearer ones."),
+    flag<&StepperOptions::mean_mass>(
+        "mean_mass", "implicit-euler, trapezoidal, newmark",
+        "The mean of the mass at both ends of a step, instead of that at its end. Rigid bodies "
+        "have a constant one."),
     flag<&StepperOptions::reuse_factor>(
         "reuse_factor", implicit, "Keep Newton's matrix within a step while it contracts fast."),
     flag<&StepperOptions::velocity_constraints>(
@@ -297,6 +302,12 @@ constexpr OptionInfo table[] = {
     number<&SolveOptions::sharpness>(
         "sharpness", "", above_0_up_to_1, fixed_point,
         "λ: 1 takes the projected value, less averages it with the old one."),
+    flag<&SolveOptions::precondition>(
+        "precondition", "spg, apgd",
+        "Scale every block of rows by its mean inverse inertia; false: for comparisons."),
+    integer<&SolveOptions::search_memory>(
+        "search_memory", {.low = 1, .high = 1000}, "spg",
+        "The objective must fall below the largest of so many values; 1: at every iteration."),
 };
 
 }  // namespace

@@ -49,7 +49,11 @@ struct StepperOptions {
   /// Newton stops when the correction still to come is below this part of the largest acceleration.
   double newton_tolerance = 1e-9;
   int newton_iterations = 20;       ///< then the step is cut
-  bool geometric_stiffness = true;  ///< (Jᵀλ)_q in Newton's matrix: fewer iterations, dearer ones
+  /// (Jᵀλ)_q, and (M a)_q of a mass that depends on the configuration, in Newton's matrix: fewer
+  /// iterations, dearer ones.
+  bool geometric_stiffness = true;
+  /// The mean of the mass at both ends of the step, recipe 000 (136); else that at its end.
+  bool mean_mass = false;
   bool reuse_factor =
       true;  ///< keep Newton's matrix within a step while it contracts fast (modified Newton)
   /// Hold the velocities on the joints too, with a second set of multipliers (Gear, Gupta and

@@ -32,6 +32,9 @@ bool ExplicitStepper::advance(MotionPoint& p, double h, Work& work) {
     case ExplicitKind::munthe_kaas:
       good = runge_kutta(p, h);
       break;
+    case ExplicitKind::crouch_grossman:
+      good = crouch_grossman(p, h);
+      break;
   }
   if (!good) return false;
   p.state.t += h;
@@ -133,6 +136,37 @@ bool ExplicitStepper::runge_kutta(MotionPoint& p, double h) {
   system_.add_increment(p.state.q, increment_, p.state.q);
   change_ = h / 6 * (dv_[0] + 2 * dv_[1] + 2 * dv_[2] + dv_[3]);
   p.state.v += change_;
+  return true;
+}
+
+// One exponential for each stage, q ⊕ h b₁V₁ ⊕ h b₂V₂ ⊕ h b₃V₃, where a sum in one exponential has
+// order two. Besides the conditions of Runge-Kutta methods the weights satisfy Σ bᵢ²cᵢ + 2 Σ_{i<j}
+// bᵢcᵢbⱼ = 1/3, for the stages do not commute.
+bool ExplicitStepper::crouch_grossman(MotionPoint& p, double h) {
+  struct Row {
+    double part, by[3];
+  };
+  static constexpr Row stages[] = {{3.0 / 4, {3.0 / 4, 0, 0}},
+                                   {17.0 / 24, {119.0 / 216, 17.0 / 108, 0}},
+                                   {1, {13.0 / 51, -2.0 / 3, 24.0 / 17}}};
+  du_[0] = p.state.v;
+  dv_[0] = p.a;
+  for (int k = 0; k < 3; ++k) {
+    const Row& row = stages[k];
+    probe_ = p.state;
+    probe_.t += row.part * h;
+    for (int j = 0; j <= k; ++j) {
+      increment_ = h * row.by[j] * du_[j];
+      system_.add_increment(probe_.q, increment_, probe_.q);
+      probe_.v += h * row.by[j] * dv_[j];
+    }
+    if (k == 2) break;
+    du_[k + 1] = probe_.v;
+    if (!accelerations(probe_, dv_[k + 1], lambda_, true)) return false;
+  }
+  change_ = probe_.v - p.state.v;
+  p.state.q = probe_.q;
+  p.state.v = probe_.v;
   return true;
 }
 

@@ -2,7 +2,9 @@
 // {f; −J̇v}, then a method for ordinary differential equations (recipe 000 §2.17). Joints drift
 // unless Baumgarte's terms or projections hold them. On rotations one exponential of the sum of the
 // stages is of second order at most; Munthe-Kaas' method integrates the increment itself, u̇ =
-// T(u)⁻¹ v with q = q₀ ⊕ u, and keeps order four.
+// T(u)⁻¹ v with q = q₀ ⊕ u, and keeps order four; Crouch and Grossman's (J. Nonlinear Science 3
+// (1993) 1–33; weights of E. Hairer, C. Lubich and G. Wanner, Geometric Numerical Integration,
+// IV.8.1) takes one exponential a stage and keeps order three.
 #pragma once
 
 #include <array>
@@ -17,7 +19,8 @@ enum class ExplicitKind : std::uint8_t {
   heun,
   leapfrog,
   runge_kutta,
-  munthe_kaas
+  munthe_kaas,
+  crouch_grossman
 };
 
 class ExplicitStepper final : public SmoothStepper {
@@ -35,6 +38,7 @@ class ExplicitStepper final : public SmoothStepper {
   bool heun(MotionPoint& p, double h);
   bool leapfrog(MotionPoint& p, double h);
   bool runge_kutta(MotionPoint& p, double h);
+  bool crouch_grossman(MotionPoint& p, double h);
   /// Stage `k` at q₀ ⊕ u, v₀ + h dv, t₀ + part h: fills du_[k], dv_[k]. False where there are no
   /// accelerations.
   bool stage(const MotionPoint& p, double h, int k, double part, const Vector& u, const Vector& dv);

@@ -39,7 +39,9 @@ ImplicitScheme generalised_alpha_scheme(double rho) {
 
 ImplicitStepper::ImplicitStepper(const System& system, const SimulationOptions& options,
                                  const ImplicitScheme& scheme)
-    : SmoothStepper(system, options), scheme_(scheme) {}
+    : SmoothStepper(system, options),
+      scheme_(scheme),
+      mean_mass_(options.stepper.mean_mass && scheme.alpha_m == 0 && scheme.alpha_f == 0) {}
 
 // q⁺, v⁺ from a⁺, always from the start of the step: adding up corrections on a group would depend
 // on their order.
@@ -49,6 +51,17 @@ void ImplicitStepper::place(const MotionPoint& p, double h) {
   if (options_.velocity_constraints) increment_ += h * h * (start_rows_ * eta_);
   trial_state_.v = p.state.v + h * (s.c0 * p.a + s.c1 * a_);
   system_.add_increment(p.state.q, increment_, trial_state_.q);
+}
+
+void ImplicitStepper::start_mean_mass(const MotionPoint& p) {
+  const double ratio = scheme_.c0 / scheme_.c1;
+  start_ = &p.state;
+  measure_rows(p.state);
+  system_.mass(p.state, start_mass_);
+  system_.force(p.state, start_force_);
+  transpose_multiply_add(rows_.J, p.lambda, start_force_);
+  start_force_ *= ratio;
+  start_a_ = ratio * p.a;
 }
 
 // The right-hand side at the trial state. Returns the size of accelerations there, a scale for
@@ -61,7 +74,13 @@ double ImplicitStepper::evaluate(double h) {
   system_.force(trial_state_, force_);
   const int m = rows_.rows();
   inertia_.resize(n);
-  multiply(mass_, a_true_, inertia_);
+  mean_a_ = a_true_;
+  if (mean_mass_) mean_a_ += start_a_;
+  multiply(mass_, mean_a_, inertia_);
+  if (mean_mass_) {
+    multiply_add(start_mass_, mean_a_, inertia_);
+    inertia_ = 0.5 * inertia_ - start_force_;
+  }
   reaction_.setZero(n);
   transpose_multiply_add(rows_.J, lambda_, reaction_);
   rhs_.setZero(n + (options_.velocity_constraints ? 2 : 1) * m);
@@ -94,6 +113,13 @@ double ImplicitStepper::evaluate(double h) {
   return scale;
 }
 
+// −(Jᵀλ)_q + (M â)_q.
+void ImplicitStepper::add_geometric_terms(double factor, BlockMatrix& out) {
+  if (!options_.geometric_stiffness) return;
+  system_.add_geometric_stiffness(trial_state_, rows_, lambda_, factor, out);
+  system_.add_inertial_stiffness(trial_state_, mean_a_, (mean_mass_ ? 0.5 : 1) * factor, out);
+}
+
 // κM + h c₁ D + h² b₁ K T: T stands behind what depends on positions only.
 void ImplicitStepper::add_tangents(double h) {
   const ImplicitScheme& s = scheme_;
@@ -101,11 +127,11 @@ void ImplicitStepper::add_tangents(double h) {
   system_.increment_tangent(increment_, tangent_);
   matrix_.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);
   system_.assemble(trial_state_, {.stiffness = by_position}, Tangent::exact, matrix_);
-  if (options_.geometric_stiffness)
-    system_.add_geometric_stiffness(trial_state_, rows_, lambda_, by_position, matrix_);
+  add_geometric_terms(by_position, matrix_);
   if (tangent_.blocks() > 0) multiply_right(matrix_, tangent_);
-  const double kappa = (1 - s.alpha_m) / (1 - s.alpha_f);
+  const double kappa = (mean_mass_ ? 0.5 : 1) * (1 - s.alpha_m) / (1 - s.alpha_f);
   system_.assemble(trial_state_, {.mass = kappa, .damping = h * s.c1}, Tangent::exact, matrix_);
+  if (mean_mass_) system_.assemble(*start_, {.mass = kappa}, Tangent::exact, matrix_);
   matrix_.finish_assembly();
   factor_.add(matrix_);
 }
@@ -147,8 +173,7 @@ void ImplicitStepper::add_velocity_constraints(double h) {
   BlockMatrix stiffness;
   stiffness.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::general);
   system_.assemble(trial_state_, {.stiffness = 1}, Tangent::exact, stiffness);
-  if (options_.geometric_stiffness)
-    system_.add_geometric_stiffness(trial_state_, rows_, lambda_, 1, stiffness);
+  add_geometric_terms(1, stiffness);
   stiffness.finish_assembly();
   const SparseMatrix K = to_sparse(stiffness);
   const SparseMatrix moved = turn * start_rows_;
@@ -212,7 +237,10 @@ double ImplicitStepper::rounding(const MotionPoint& p, double h) const {
 void ImplicitStepper::certify(const MotionPoint& before, const MotionPoint& after, double h,
                               MotionCertifier& certifier) const {
   const ImplicitScheme& s = scheme_;
-  certifier.check_force_balance(rounding(after, h));
+  if (mean_mass_)
+    certifier.check_mean_balance(h, s.c1, rounding(after, h));
+  else
+    certifier.check_force_balance(rounding(after, h));
   // The method's acceleration before, as it belongs to a step of this length.
   const double ratio = before.h > 0 ? h / before.h : 1;
   Vector& wanted = certifier.buffer(0);
@@ -267,6 +295,7 @@ bool ImplicitStepper::advance(MotionPoint& p, double h, Work& work) {
     if (!condense_start_rows()) return false;
     eta_.setZero(rows_.rows());
   }
+  if (mean_mass_) start_mean_mass(p);
   place(p, h);
   double scale = evaluate(h);
   double last = 0;

@@ -11,7 +11,12 @@
 //     [ κM + h c₁ D + h² b₁ K T   Jᵀ ] { δa }   { f + Jᵀλ − M â  }
 //     [ J T                       −E ] { −δλ} = { −g / (h² b₁)   },     κ = (1 − α_m)/(1 − α_f)
 //
-// K = −∂(f + Jᵀλ)/∂q with the geometric term, D = −∂f/∂v, T the tangent of the increment.
+// K = −∂(f + Jᵀλ − M â)/∂q with the geometric terms, D = −∂f/∂v, T the tangent of the increment.
+//
+// Schemes of one step (α_m = α_f = 0) may have the source's mean mass M̂ = ½(M + M⁺) instead (recipe
+// 000 (136), §§2.9–2.11), which differs where M depends on q:
+//
+//     M̂ (v⁺ − v) = h [(1 − θ)F + θF⁺],     F = f + Jᵀλ,     θ = c₁
 #pragma once
 
 #include "urto/linalg/block_factor.h"
@@ -44,8 +49,10 @@ class ImplicitStepper final : public SmoothStepper {
   }
   bool iterates() const override { return true; }
   void place(const MotionPoint& p, double h);
+  void start_mean_mass(const MotionPoint& p);
   double evaluate(double h);
   bool factorize(double h, KeptLu::Pivots pivots, Work& work);
+  void add_geometric_terms(double factor, BlockMatrix& out);
   void add_tangents(double h);
   void add_constraint_rows(double h);
   void add_velocity_constraints(double h);
@@ -54,12 +61,17 @@ class ImplicitStepper final : public SmoothStepper {
   double rounding(const MotionPoint& p, double h) const;
 
   ImplicitScheme scheme_;
+  bool mean_mass_;
   SaddleLu factor_;
   BlockMatrix matrix_;   ///< κM + h c₁ D + h² b₁ K T
   BlockMatrix tangent_;  ///< T
   BlockRows turned_;     ///< J T
   State trial_state_;
   Vector a_, a_true_, lambda_, increment_, reaction_, inertia_;
+  // Mean mass: M and, times (1 − θ)/θ, a and F at the start of the step.
+  const State* start_ = nullptr;
+  BlockMatrix start_mass_;
+  Vector start_a_, start_force_, mean_a_;
   // Velocity constraints: positions move by h² G η besides, G = M⁻¹Jᵀ at the start of the step.
   SparseMatrix start_rows_;
   BlockFactor mass_factor_;
