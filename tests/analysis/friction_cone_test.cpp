@@ -130,6 +130,7 @@ TEST(FrictionCone, CountsJointsAsRowsWithoutASign) {
     Model m = empty_model(Vec3::Zero());
     const int arm = add_ball(m, "arm", {0, 0, 0}, 0.1, 1);
     join(m, "hinge", JointKind::revolute, 0, arm, {-1, 0, 0});
+    const int frame_body = add_body(m, {.name = "frame", .kind = BodyKind::fixed});
     m.materials[0].friction = 0;
     const Vec3 normal = across ? Vec3(0, 1, 0) : Vec3(-1, 0, 0);
     const Mat3 frame = contact_frame(normal);
@@ -138,9 +139,11 @@ TEST(FrictionCone, CountsJointsAsRowsWithoutASign) {
     m.shapes.push_back({.kind = ShapeKind::half_space,
                         .size = Vec3::Zero(),
                         .pose = {-0.1 * normal, quaternion_from_matrix(axes)},
-                        .body = 0});
+                        .body = frame_body});
     finalize(m);
-    EXPECT_EQ(cone_of(m).pointed, across);
+    const FrictionCone cone = cone_of(m);
+    EXPECT_EQ(cone.touching, 1);
+    EXPECT_EQ(cone.pointed, across);
   }
 }
 

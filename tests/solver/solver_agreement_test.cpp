@@ -287,8 +287,8 @@ TEST_P(ExactFriction, EverySolverAgreesOnAStiffBlockWithSlip) {
   const StepProblem p = stiff();
   const Solution reference = solve(p, {.solver = "prox", .tolerance = 1e-11});
   ASSERT_EQ(reference.status, Status::converged) << reference.message;
-  // Jacobi takes 170, the others less than 100.
-  const Solution s = solve(p, {.solver = GetParam(), .tolerance = 1e-7, .max_iterations = 300});
+  // Jacobi takes 170, admm begins with iterations of the live law, the others take less than 100.
+  const Solution s = solve(p, {.solver = GetParam(), .tolerance = 1e-7, .max_iterations = 600});
   ASSERT_EQ(s.status, Status::converged) << s.message << " " << s.certificate.residual();
   EXPECT_LT((s.u - reference.u).norm(), 1e-6 * free_velocity_norm(p));
 }
@@ -367,8 +367,8 @@ TEST(Linear, DuplicatedJointChangesNoVelocity) {
 }
 
 // Recipe 000 §10: "troublesome with large mass ratios" is said of MINRES, "no issue" of the direct
-// solver.
-TEST(Linear, MassRatiosTroubleMinresAndNotTheDirectSolver) {
+// solver. With each joint scaled by its own inverse inertia MINRES takes a step a link.
+TEST(Linear, ScaledJointByJointMinresTakesAStepALinkWhateverTheMassRatio) {
   std::array<int, 3> iterations{};
   for (int k = 0; k < 3; ++k) {
     const StepProblem p = chain({.links = 40, .mass_ratio = std::pow(1000.0, k)});
@@ -381,8 +381,7 @@ TEST(Linear, MassRatiosTroubleMinresAndNotTheDirectSolver) {
   }
   RecordProperty("iterations",
                  fmt::format("{} {} {}", iterations[0], iterations[1], iterations[2]));
-  EXPECT_GT(iterations[1], iterations[0]);
-  EXPECT_GT(iterations[2], iterations[1]);
+  for (const int count : iterations) EXPECT_LE(count, 44);
 }
 
 TEST(Compliance, SoftContactYieldsByItsCompliance) {

@@ -241,10 +241,10 @@ TEST(DviContact, RecoveryFromOneCentimetreTakesOneSecond) {
 
 TEST(DviContact, TheRelaxationChangesNothingInRollingAndStatics) {
   // Recipe 000 §11: without slip De Saxcé's term is zero, and both laws are one.
-  const auto end = [](const Model& m, Friction law) {
+  const auto end = [](const Model& m, Friction law, double duration) {
     SimulationOptions o;
     o.step = 1e-3;
-    o.duration = 0.5;
+    o.duration = duration;
     o.stepper.friction = law;
     o.solver.tolerance = 1e-11;
     Simulation run(m, o);
@@ -264,10 +264,12 @@ TEST(DviContact, TheRelaxationChangesNothingInRollingAndStatics) {
   sliding.bodies[add_cube(sliding, "cube", {0, 0, 0.5}, 1, 1)].velocity = {1, 0, 0};
   for (Model* m : {&rolling, &resting, &sliding}) {
     finalize(*m);
-    const State exact = end(*m, Friction::exact), convex = end(*m, Friction::convex);
+    const double duration = m == &sliding ? 0.05 : 0.5;  // while it slides
+    const State exact = end(*m, Friction::exact, duration);
+    const State convex = end(*m, Friction::convex, duration);
     const double apart = difference(*m, exact.q, convex.q).norm() + (exact.v - convex.v).norm();
     if (m == &sliding) {
-      EXPECT_GT(apart, 1e-3);
+      EXPECT_GT(apart, 1e-4) << "lifted by h μ |u|";
     } else {
       EXPECT_LT(apart, 1e-8);
     }

@@ -105,7 +105,7 @@ TEST(OptionTable, ValidateRefusesNamesThatAreNone) {
   SimulationOptions options;
   options.stepper.name = "eulr";
   EXPECT_TRUE(message_of_validate(options).starts_with(
-      "simulation: stepper: found 'eulr', expected one of: dvi, dvi-newton, explicit-euler"));
+      "simulation: stepper: found 'eulr', expected one of: dvi, dvi-newton, moreau-jean"));
   options = {};
   options.solver.solver = "nsg";
   EXPECT_TRUE(message_of_validate(options).starts_with(

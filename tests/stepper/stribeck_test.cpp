@@ -258,7 +258,9 @@ TEST(Friction, EveryContactHasTheCoefficientOfItsPair) {
   }
   finalize(m);
   constexpr double h = 1e-3;
-  Simulation run(m, steps_of(h, h));
+  SimulationOptions o = steps_of(h, h);
+  o.solver.tolerance = 1e-11;
+  Simulation run(m, o);
   run_to_end(run);
   EXPECT_NEAR(linear_velocity(m, run.state(), 1).x(), 3 - 0.1 * g * h, 1e-9);
   EXPECT_NEAR(linear_velocity(m, run.state(), 2).x(), 3 - 0.7 * g * h, 1e-9);

@@ -157,7 +157,7 @@ bool Hdf5File::has(const std::string& path) const {
     if (H5Lexists(id_, part.c_str(), H5P_DEFAULT) <= 0) return false;
     H5L_info_t info;
     if (H5Lget_info(id_, part.c_str(), &info, H5P_DEFAULT) < 0) return false;
-    if (info.type != H5L_TYPE_HARD) fail(part, "a link", "data in this file");
+    if (info.type != H5L_TYPE_HARD) fail(part, "a link to another file", "data in this file");
     if (H5Oexists_by_name(id_, part.c_str(), H5P_DEFAULT) <= 0) return false;
     if (end == std::string::npos) return true;
   }

@@ -181,9 +181,9 @@ void Recording::begin() {
 
 void Recording::resume() {
   const fs::path file = result_path(request_.directory);
-  take_directory(request_, lock_);
   const StoredCheckpoint stored =
       read_checkpoint(checkpoint_path(request_.directory), scene_.model, scene_.normalized_json);
+  take_directory(request_, lock_);
   before_ = ResultReader(file).status();
   writer_.emplace(ResultWriter::reopen(file, describe(scene_), stored.recorded));
   run_.resume(stored.point);
