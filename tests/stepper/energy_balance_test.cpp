@@ -6,6 +6,7 @@
 
 #include "collision/pairs.h"
 #include "stepper/scenes.h"
+#include "urto/error.h"
 
 namespace urto {
 namespace {

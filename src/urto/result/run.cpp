@@ -251,6 +251,7 @@ void Recording::close() {
   if (ended.status == "running") ended.status = "interrupted";
   // A failed run's last good checkpoint stays; its last state would only fail again.
   if (run_.run_state() != RunState::failed) save_checkpoint();
+  check_in_place();
   writer_->finish(ended);
 }
 
