@@ -20,7 +20,7 @@ inline SimulationOptions paper_options(const std::string& stepper) {
   o.stepper.name = stepper;
   o.stepper.spectral_radius = 0.8;
   o.stepper.restitution_bound = RestitutionBound::source;
-  o.solver.tolerance = 1e-13;
+  o.solver.tolerance = 1e-11;
   return o;
 }
 

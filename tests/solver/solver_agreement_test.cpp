@@ -287,8 +287,8 @@ TEST_P(ExactFriction, EverySolverAgreesOnAStiffBlockWithSlip) {
   const StepProblem p = stiff();
   const Solution reference = solve(p, {.solver = "prox", .tolerance = 1e-11});
   ASSERT_EQ(reference.status, Status::converged) << reference.message;
-  // Jacobi takes 170, admm begins with iterations of the live law, the others take less than 100.
-  const Solution s = solve(p, {.solver = GetParam(), .tolerance = 1e-7, .max_iterations = 600});
+  // Jacobi takes 170, the others less than 100; but admm begins with iterations of the live law.
+  const Solution s = solve(p, {.solver = GetParam(), .tolerance = 1e-7, .max_iterations = 3000});
   ASSERT_EQ(s.status, Status::converged) << s.message << " " << s.certificate.residual();
   EXPECT_LT((s.u - reference.u).norm(), 1e-6 * free_velocity_norm(p));
 }

@@ -363,8 +363,8 @@ TEST(SmoothSimulation, ASpeedMotorTurnsAtItsSpeed) {
     testing::run_to_end(run);
     ASSERT_EQ(run.run_state(), RunState::finished) << run.failure();
     EXPECT_NEAR(coordinate_rate(m, run.state(), {0, 0}), 3, 1e-6) << info.name;
-    // ∫ of the quintic is half its height. Steppers with contacts impose the speed that is asked for
-    // at the end of a step.
+    // ∫ of the quintic is half its height. Steppers with contacts impose the speed that is asked
+    // for at the end of a step.
     EXPECT_NEAR(coordinate_value(m, run.state(), {0, 0}), 0.75 + 1.5,
                 info.order == 1 || info.contacts ? 2e-2 : 1e-4)
         << info.name;

@@ -276,10 +276,12 @@ const BlockRows& Delassus::matrix() {
   if (has_mass() && inverse_mass_.blocks() == 0) {
     // Every contact moves every other through H⁻¹.
     const double numbers = static_cast<double>(rows()) * rows();
-    const std::string found = fmt::format("{} rows that act on each other", rows());
-    if (numbers > std::numeric_limits<int>::max())
-      throw InputError("the Delassus matrix", found, "fewer than 46341");
-    require_memory(8 * numbers, "the Delassus matrix", found);
+    const bool too_many = numbers > std::numeric_limits<int>::max();
+    if (too_many || exceeds_memory(8 * numbers)) {
+      const std::string found = fmt::format("{} rows that act on each other", rows());
+      if (too_many) throw InputError("the Delassus matrix", found, "fewer than 46341");
+      require_memory(8 * numbers, "the Delassus matrix", found);
+    }
     assemble_from_solves();
   } else {
     assemble_from_bodies();

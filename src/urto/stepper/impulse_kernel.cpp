@@ -282,7 +282,8 @@ bool ImpulseKernel::seek_root(Rebound& r, bool last) {
   for (int k = 0; k < rows.laws[r.block].dim; ++k)
     work += impulses[first + k] * (u[k] + rows.g_t[first + k]);
   const double scale = impulses[first] * std::abs(r.approach);
-  const double tolerance = std::max(1e-9, options.solver.tolerance);
+  // Of one contact some accuracy of the solver more: an island's gain is limited to it as a whole.
+  const double tolerance = std::max(1e-9, 10 * options.solver.tolerance);
   if (!r.search.next(scale > 0 ? work / scale : 0, tolerance, last)) return false;
   set_share(r);
   return true;
