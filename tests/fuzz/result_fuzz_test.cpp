@@ -92,10 +92,8 @@ TEST_F(ResultFuzz, ADamagedResultIsReadOrRefused) {
     }
     is_result_file(path("r.h5"));
   }
-  EXPECT_GT(read + refused, 0);
-  if (fuzz_rounds(400) >= 400) {
-    EXPECT_GT(refused, 50);
-  }
+  EXPECT_GT(read, 0);
+  EXPECT_GT(refused, 0);
 }
 
 TEST_F(ResultFuzz, ADamagedCheckpointIsRefused) {

@@ -84,8 +84,12 @@ bool SmoothStepper::recall_point(const State& state, const StepMemory& memory, S
     point_.a = as_vector(*a);
     point_.a_true = as_vector(*a_true);
     point_.lambda = as_vector(memory.lambda) / memory.h;
-    if (!auditor_.recall(memory)) start_audit(report);
-    return true;
+    // A checkpoint may hold anything: reactions of other rows than there are begin anew.
+    if (rows_.rows() != point_.lambda.size()) measure_rows(point_.state);
+    if (rows_.rows() == point_.lambda.size()) {
+      if (!auditor_.recall(memory)) start_audit(report);
+      return true;
+    }
   }
   point_.h = 0;
   if (one_sided_trouble(state, trouble)) return false;
