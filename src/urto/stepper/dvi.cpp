@@ -368,6 +368,11 @@ StepOutcome DviStepper::step(State& state, double h, StepMemory& memory, StepRep
   take_impacts_whole(state, h, memory, report);
   const bool passive = limit_joint_work(state, memory, report);
   report.timings.solve = clock.lap();
+  if (!std::isfinite(kernel_.v_move.squaredNorm() + kernel_.v_after.squaredNorm())) {
+    return {.status = StepStatus::failed,
+            .t = state.t,
+            .message = "the velocities at the end of the step are not finite numbers"};
+  }
   certify(state, report);
   report.timings.certify = clock.lap();
 
