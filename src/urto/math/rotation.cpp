@@ -36,7 +36,7 @@ Mat4 right_product_matrix(const Vec4& q) {
 
 Vec4 normalize(const Vec4& p) {
   const double scale = p.cwiseAbs().maxCoeff();
-  assert(scale > 0);
+  assert(!(scale <= 0));  // not-a-number passes, and a stepper finds it at the end of its step
   // Squares of the unscaled components may leave the range of double.
   return (p / scale).normalized();
 }
