@@ -258,7 +258,7 @@ test('statics shows the scene at rest with its forces', async (browser) => {
   assert.equal(spawnSync(urto, ['statics', join(scenes, 'marbles.json'), '--set', 'N=3', '--max-iterations', '2', '--report', join(work, 'falls.html')]).status, 3);
   const falls = await open(browser, join(work, 'falls.html'));
   assert.equal(await falls.page.locator('.chip').textContent(), 'no equilibrium');
-  assert.match(await falls.page.locator('.remark').first().textContent(), /no equilibrium in 20 steps/);
+  assert.match(await falls.page.locator('.remark').first().textContent(), /no equilibrium in 20 iterations/);
   await falls.context.close();
 });
 
