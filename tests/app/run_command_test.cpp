@@ -68,6 +68,7 @@ class RunCommand : public samples::FolderTest {
       std::vector<char*> argv{const_cast<char*>("urto")};
       for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
       argv.push_back(nullptr);
+      std::signal(signal, SIG_DFL);  // a shell may have us ignore it
       execv(URTO_COMMAND, argv.data());
       std::_Exit(99);
     }

@@ -1,5 +1,5 @@
 // Ctrl-C, and the signals by which a system asks a process to end: the first asks for an orderly
-// end, the second ends the process at once.
+// end, one that comes later (not the same request, sent twice) ends the process at once.
 #pragma once
 
 namespace urto::app {

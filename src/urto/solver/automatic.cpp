@@ -179,7 +179,7 @@ void IslandSweeps::sweep(const SaddleLdlt::System* island, const SolveOptions& o
   result.status = Status::stalled;
   for (;;) {
     result.residual = sweeps_.estimate();
-    if (result.residual <= tolerance) result.residual = sweeps_.residual();
+    if (result.residual <= tolerance && result.sweeps > 0) result.residual = sweeps_.residual();
     if (result.history != nullptr)
       result.history->push_back({result.sweeps, seconds_since(start), result.residual});
     if (result.residual <= tolerance) break;

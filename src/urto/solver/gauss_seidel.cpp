@@ -58,17 +58,26 @@ void GaussSeidel::begin(const Options& options) {
   energy_q_ = free.energy();
   local_tolerance_ = options.tolerance * (largest > 0 ? largest : 1);
   local_failures_ = 0;
-  const bool scalar = options.local == Local::newton && options.friction == Friction::exact;
-  is_packed_ = packed_.set(view, scalar);
+  is_packed_ = is_prepared_ = false;
   contacts_.clear();
+  load();
+}
+
+// What sweeps need and a measurement does not: most islands of a scene at rest are solved by their
+// warm start, for which packing would be the larger half of the work.
+void GaussSeidel::prepare() {
+  is_prepared_ = true;
+  const RowView& view = rows_.view();
+  const bool scalar = options_.local == Local::newton && options_.friction == Friction::exact;
+  is_packed_ = packed_.set(view, scalar);
   if (!is_packed_ && scalar) prepare_contacts();
-  if (options.momentum) {
+  if (options_.momentum) {
     int forces = 0;
-    for (const int i : view.blocks) forces += K.sets[i].dim;
+    for (const int i : view.blocks) forces += view.problem->K.sets[i].dim;
     from_.resize(forces);
     previous_.resize(forces);
   }
-  load();
+  if (is_packed_) packed_.load(rows_.lambda());
 }
 
 void GaussSeidel::prepare_contacts() {
@@ -184,6 +193,7 @@ void GaussSeidel::sweep_packed(int step) {
 
 void GaussSeidel::sweep() {
   local_failures_ = 0;
+  if (!is_prepared_) prepare();
   if (++unrefreshed_ > refresh_every) {
     if (is_packed_) packed_.refresh();
     unrefreshed_ = 1;
@@ -314,6 +324,7 @@ double GaussSeidel::restlessness() const {
 }
 
 void GaussSeidel::synchronise() {
+  if (unrefreshed_ == 0 && !is_packed_) return;
   unrefreshed_ = 0;
   if (is_packed_) {
     packed_.refresh();

@@ -35,7 +35,7 @@ class GaussSeidel {
     Order order = Order::forward;
   };
 
-  /// After `rows().set(…)`, with the row blocks' data in place.
+  /// After `rows().set(…)`, with the row blocks' data in place. Rows are packed by the first sweep.
   void begin(const Options& options);
   RowAccess& rows() { return rows_; }
   PackedRows& packed() { return packed_; }
@@ -71,6 +71,7 @@ class GaussSeidel {
   bool solve_contact(const ConvexSet& set, const Eigen::Map<const Matrix>& M, const double* q,
                      double* r) const;
   void solve_known(Contact& contact, int dim, const double* u, const double* lambda, double* r);
+  void prepare();
   void prepare_contacts();
   double* force(int p);
   void pass(int step);
@@ -81,6 +82,7 @@ class GaussSeidel {
 
   RowAccess rows_;
   PackedRows packed_;
+  bool is_prepared_ = false;  ///< for sweeps
   bool is_packed_ = false;
   Options options_;
   double local_tolerance_ = 0;  ///< [velocity]
