@@ -215,7 +215,7 @@ void IslandSolver::prepare_arrays() {
     mass_diagonal_.segment(H.start[k], H.size(k)) = H.block(k).diagonal();
 }
 
-// Each thread takes some islands at a time; which ones does not matter to the result.
+// Which thread takes which islands does not matter to the result.
 void IslandSolver::sweep_islands() {
   const int islands = static_cast<int>(work_.size());
   const int threads = std::clamp(options_->threads, 1, std::max(1, islands));
@@ -232,14 +232,9 @@ void IslandSolver::sweep_islands() {
     }
     island_options_ = &threaded_options_;
   }
-  next_ = 0;
-  pool_->run(threads, [this](int thread) {
-    constexpr int at_a_time = 16;
-    const int all = static_cast<int>(work_.size());
-    for (int first = next_.fetch_add(at_a_time); first < all; first = next_.fetch_add(at_a_time)) {
-      for (int k = first; k < std::min(first + at_a_time, all); ++k)
-        sweep_island(worker(thread), k);
-    }
+  constexpr int at_a_time = 16;
+  pool_->share(threads, islands, at_a_time, [this](int thread, int first, int last) {
+    for (int k = first; k < last; ++k) sweep_island(worker(thread), k);
   });
   for (int k = 0; k < islands; ++k) {
     const bool solved = swept_[k].tried && swept_[k].result.status == Status::converged;

@@ -10,7 +10,6 @@
 // nor on what it did before, so neither do the bits of the result.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -135,7 +134,6 @@ class IslandSolver {
   Handed whole_ = {};  ///< where the problem is one island
   std::vector<int> order_ = {};
   std::vector<long> load_ = {};  ///< rows per thread
-  std::atomic<int> next_ = 0;
 
   RowBlocks rows_;
   BlockMatrix inverse_mass_;

@@ -1,5 +1,6 @@
 #include "urto/thread/thread_pool.h"
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
@@ -13,6 +14,8 @@ namespace {
 // How often a thread looks for work, or for the end of it, before it sleeps: some ten microseconds.
 // To wake a thread takes about as long, and the phases of a step follow each other faster.
 constexpr int looks = 300;
+// Of the ranges of `share`; more threads than that share some.
+constexpr int most_stretches = 64;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -103,26 +106,40 @@ void ThreadPool::run_on(int threads, const Work& work) {
   }
 }
 
-void ThreadPool::share_out(int count, int grain, const RangeWork& work) {
+void ThreadPool::share_out(int threads, int count, int grain, const RangeWork& work) {
   const int ranges = (count + grain - 1) / grain;
-  const int threads = std::min(threads_, ranges);
+  threads = std::min(threads, ranges);
   if (threads <= 1) {
     for (int first = 0; first < count; first += grain)
       work.call(work.object, 0, first, std::min(first + grain, count));
     return;
   }
-  std::atomic<int> next = 0;
+  // Each thread has its own stretch of ranges, the same in every phase, so that it finds what it
+  // left in its cache; who is done takes from the others.
+  struct alignas(64) Stretch {
+    std::atomic<int> next = 0;
+    int end = 0;
+  };
+  std::array<Stretch, most_stretches> stretches;
+  const int parts = std::min(threads, most_stretches);
+  for (int t = 0; t < parts; ++t) {
+    stretches[t].next = static_cast<int>(static_cast<long>(ranges) * t / parts);
+    stretches[t].end = static_cast<int>(static_cast<long>(ranges) * (t + 1) / parts);
+  }
   std::mutex mutex;
   std::exception_ptr error;
   int failed = ranges;  // the first range that threw
   run(threads, [&](int thread) {
-    for (int k = next++; k < ranges; k = next++) {
-      try {
-        work.call(work.object, thread, k * grain, std::min((k + 1) * grain, count));
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (k < failed) error = std::current_exception();
-        failed = std::min(failed, k);
+    for (int t = 0; t < parts; ++t) {
+      Stretch& stretch = stretches[(thread + t) % parts];
+      for (int k = stretch.next++; k < stretch.end; k = stretch.next++) {
+        try {
+          work.call(work.object, thread, k * grain, std::min((k + 1) * grain, count));
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          if (k < failed) error = std::current_exception();
+          failed = std::min(failed, k);
+        }
       }
     }
   });

@@ -35,9 +35,15 @@ class ThreadPool {
   /// first range that throws is passed on, when the others are done.
   template <class F>
   void share(int count, int grain, const F& work) {
-    share_out(count, grain, {address(work), [](const void* f, int thread, int first, int last) {
-                               called<F>(f)(thread, first, last);
-                             }});
+    share(threads_, count, grain, work);
+  }
+  /// By so many threads.
+  template <class F>
+  void share(int threads, int count, int grain, const F& work) {
+    share_out(threads, count, grain,
+              {address(work), [](const void* f, int thread, int first, int last) {
+                 called<F>(f)(thread, first, last);
+               }});
   }
 
  private:
@@ -59,7 +65,7 @@ class ThreadPool {
     return *static_cast<const std::remove_cvref_t<F>*>(f);
   }
   void run_on(int threads, const Work& work);
-  void share_out(int count, int grain, const RangeWork& work);
+  void share_out(int threads, int count, int grain, const RangeWork& work);
 
   struct Team;
   int threads_;
