@@ -218,7 +218,7 @@ TEST(Iftomm, A02TheSceneIsTheOneThatTheTestsBuild) {
   const auto end = [&](const Model& m) {
     Simulation run(m, options);
     testing::run_to_end(run);
-    return run.state().q;
+    return Vector(run.state().q);
   };
   EXPECT_LT((end(scene.model) - end(built)).cwiseAbs().maxCoeff(), 1e-9);
 }
