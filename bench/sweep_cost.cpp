@@ -87,10 +87,11 @@ Row measure(const std::string& scene, const StepProblem& problem, double seconds
   row.sweep = scale / rounds * least_time(seconds, several);
   double sink = 0;
   row.measure = scale * least_time(seconds, [&] { sink += sweeps.estimate(); });
-  row.pack = scale * least_time(seconds, [&] {
-               begin(false);
-               sweeps.sweep();
-             }) -
+  row.pack = scale * least_time(seconds,
+                                [&] {
+                                  begin(false);
+                                  sweeps.sweep();
+                                }) -
              row.sweep;
   begin(true);
   for (int k = 0; k < 20; ++k) sweeps.sweep();

@@ -226,8 +226,9 @@ TEST_F(Command, ASignalSentTwiceIsOneRequest) {
   write_problem(path("pack.hdf5"), sphere_packing({.contacts = 1000}));
   const std::string endless =
       "solve pack.hdf5 --solver jacobi --tol 1e-15 --max-iterations 2000000000 --time-limit 60";
-  const Output twice = run(endless, "sh -c '\"$@\" & sleep 1; kill -TERM $!; sleep 0.02; "
-                                    "kill -TERM $!; wait $!' sh");
+  const Output twice = run(endless,
+                           "sh -c '\"$@\" & sleep 1; kill -TERM $!; sleep 0.02; "
+                           "kill -TERM $!; wait $!' sh");
   EXPECT_EQ(twice.code, 143);
   EXPECT_TRUE(says(twice.err, "interrupted"));
 }

@@ -32,6 +32,7 @@ struct RigidSystem::Scratch final : SystemWorkspace {
   Vector q, v;
   bool placed = false;
   std::vector<std::array<int, 2>> columns = {};  ///< of J, for each contact; −1: none
+  std::vector<Energies> energies = {};           ///< of some bodies each
   std::vector<std::vector<RowTerm>> terms = std::vector<std::vector<RowTerm>>(1);  ///< per thread
 };
 

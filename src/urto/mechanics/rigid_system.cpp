@@ -532,15 +532,21 @@ void RigidSystem::rate_tangent(const State& state, const Interactions& rows, Sys
   }
 }
 
-Energies RigidSystem::energies(const State& state, SystemWorkspace& /*work*/) const {
-  Energies e;
-  for (int slot = 0; slot < model_.slots; ++slot) {
-    const Body& body = model_.bodies[model_.slot_body[slot]];
-    const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
-    e.kinetic += 0.5 * (body.mass * state.v.segment<3>(model_.layout.v_start[slot]).squaredNorm() +
-                        omega.dot(body.inertia * omega));
-    e.potential -= body.mass * model_.gravity.dot(state.q.segment<3>(model_.layout.q_start[slot]));
-  }
+Energies RigidSystem::energies(const State& state, SystemWorkspace& work) const {
+  const auto of_bodies = [&](int first, int last) {
+    Energies e;
+    for (int slot = first; slot < last; ++slot) {
+      const Body& body = model_.bodies[model_.slot_body[slot]];
+      const auto v = state.v.segment<3>(model_.layout.v_start[slot]);
+      const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
+      e.kinetic += 0.5 * (body.mass * v.squaredNorm() + omega.dot(body.inertia * omega));
+      e.potential -=
+          body.mass * model_.gravity.dot(state.q.segment<3>(model_.layout.q_start[slot]));
+    }
+    return e;
+  };
+  Energies e =
+      share_sum(work.threads, model_.slots, bodies_at_a_time, scratch(work).energies, of_bodies);
   for (const Force& force : model_.forces) e.potential += potential_energy(force, model_, state);
   return e;
 }

@@ -43,6 +43,12 @@ struct Energies {  ///< [J]
   double kinetic = 0, potential = 0;
 };
 
+inline Energies& operator+=(Energies& sum, const Energies& e) {
+  sum.kinetic += e.kinetic;
+  sum.potential += e.potential;
+  return sum;
+}
+
 struct Powers {           ///< [W]
   double dissipated = 0;  ///< by damping, ≥ 0
   double supplied = 0;    ///< by loads and motors' force laws

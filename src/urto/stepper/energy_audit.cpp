@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view audit_array = "energy_audit";
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t moment_numbers = 6;
+constexpr int at_a_time = 512;  // rows or blocks that a thread takes at once
 
 bool is_motor(const Interactions& rows, int block) {
   return rows.origins[block].kind == Origin::motor && !is_soft(rows.laws[block]);
@@ -30,9 +31,9 @@ double stored_in(const Law& law, double g) {
   return spring - law.cohesion * std::clamp(law.cohesion_range - g, 0.0, law.cohesion_range);
 }
 
-double stored_in(const Interactions& rows, bool equalities) {
+double stored_in(const Interactions& rows, bool equalities, int first_block, int last_block) {
   double sum = 0;
-  for (int i = 0; i < rows.blocks(); ++i) {
+  for (int i = first_block; i < last_block; ++i) {
     const Law& law = rows.laws[i];
     if ((law.kind == LawKind::equality) != equalities) continue;
     const int first = rows.J.row_start[i];
@@ -45,7 +46,12 @@ double stored_in(const Interactions& rows, bool equalities) {
 }  // namespace
 
 double stored_in_joints(const Interactions& rows) {
-  return stored_in(rows, true);
+  return stored_in(rows, true, 0, rows.blocks());
+}
+
+double EnergyAuditor::stored(const Interactions& rows, bool equalities) {
+  return share_sum(threads_, rows.blocks(), at_a_time, sums_,
+                   [&](int first, int last) { return stored_in(rows, equalities, first, last); });
 }
 
 // ---- Steppers with impulses
@@ -60,8 +66,15 @@ void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& mem
   if (!(memory.h > 0) || kept == nullptr || kept->size() != 1 + 2 * n) return;
   known_step_ = memory.h;
   stored_ = (*kept)[0];
+  share(threads_, rows.blocks(), at_a_time,
+        [&](int, int first, int last) { recall_rates(rows, memory, *kept, first, last); });
+}
+
+void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& memory,
+                                 const std::vector<double>& kept, int first, int last) {
+  const std::size_t n = memory.lambda.size();
   std::size_t next = 0;
-  for (int i = 0; i < rows.blocks(); ++i) {
+  for (int i = first; i < last; ++i) {
     const StepMemory::Item* at = memory.find(rows.ids[i], rows.laws[i].dim, next);
     if (at == nullptr) continue;
     // What did not touch has flown on, and how its approach has changed is what it is.
@@ -69,8 +82,8 @@ void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& mem
     const bool contact = kind == LawKind::unilateral || kind == LawKind::coulomb;
     if (contact && !(memory.lambda[at->start] > 0)) continue;
     for (int r = 0; r < at->dim; ++r) {
-      known_[rows.J.row_start[i] + r] = (*kept)[1 + at->start + r];
-      predicted_[rows.J.row_start[i] + r] = (*kept)[1 + n + at->start + r];
+      known_[rows.J.row_start[i] + r] = kept[1 + at->start + r];
+      predicted_[rows.J.row_start[i] + r] = kept[1 + n + at->start + r];
     }
   }
 }
@@ -80,12 +93,12 @@ void EnergyAuditor::keep_rates(const Impulses& step) {
   const Interactions& rows = step.rows;
   const std::size_t n = rows.rows();
   kept_.resize(1 + 2 * n);
-  for (int i = 0; i < rows.blocks(); ++i) {
+  share_items(threads_, rows.blocks(), at_a_time, [&](int i) {
     for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
       kept_[1 + r] = (holds_position(rows.laws[i]) ? 0 : rate_after_[r]) - rows.g_t[r];
       kept_[1 + n + r] = rows.g[r] + step.h * rate_move_[r];
     }
-  }
+  });
 }
 
 // What impulses do to the kinetic energy: those of the rows, and those of the forces, which are
@@ -93,19 +106,22 @@ void EnergyAuditor::keep_rates(const Impulses& step) {
 double EnergyAuditor::work_of_impulses(const Impulses& step) {
   const BlockMatrix& H = std::get<BlockMatrix>(step.problem.H);
   work_ = step.v_move - step.v_before;
-  multiply(mass_, work_, smooth_);
-  multiply(H, step.v_move, work_);
+  multiply(mass_, work_, smooth_, threads_);
+  multiply(H, step.v_move, work_, threads_);
   smooth_ += step.problem.a - work_;
   double work = mean_.dot(smooth_);
   if (!step.whole) {
     const Vector change = step.v_after - step.v_move;
-    multiply(mass_, change, smooth_);
-    multiply(H, change, work_);
+    multiply(mass_, change, smooth_, threads_);
+    multiply(H, change, work_, threads_);
     work += 0.5 * (step.v_move + step.v_after).dot(smooth_ - work_);
   }
-  for (int r = 0; r < step.rows.rows(); ++r)
-    work += row_work(step, r) - step.impulses[r] * step.rows.g_t[r];
-  return work;
+  return work + share_sum(threads_, step.rows.rows(), at_a_time, sums_, [&](int first, int last) {
+           double sum = 0;
+           for (int r = first; r < last; ++r)
+             sum += row_work(step, r) - step.impulses[r] * step.rows.g_t[r];
+           return sum;
+         });
 }
 
 // γ ū: negative where energy is lost. In an impact p takes a row from `before` to `move`, γ − p
@@ -251,9 +267,14 @@ void EnergyAuditor::add_block(const Impulses& step, int block, EnergyFlow& flow)
 void EnergyAuditor::measure_rates(const Impulses& step) {
   const Interactions& rows = step.rows;
   const Eigen::Map<const Vector> g_t(rows.g_t.data(), rows.rows());
-  rate_before_ = step.rate_before + g_t;
-  rate_after_ = step.rate_after + g_t;
-  rate_move_ = step.rate_move + g_t;
+  for (Vector* rate : {&rate_before_, &rate_after_, &rate_move_}) {
+    if (rate->size() != rows.rows()) rate->resize(rows.rows());
+  }
+  share_items(threads_, rows.rows(), at_a_time, [&](int r) {
+    rate_before_[r] = step.rate_before[r] + g_t[r];
+    rate_after_[r] = step.rate_after[r] + g_t[r];
+    rate_move_[r] = step.rate_move[r] + g_t[r];
+  });
   if (step.whole) return;
   rate_late_ = rate_after_;
   for (int r = 0; r < rows.rows(); ++r) {
@@ -267,17 +288,21 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   const Interactions& rows = step.rows;
   mean_ = 0.5 * (step.v_before + step.v_move);
   measure_rates(step);
-  report.stored_before = stored_ = stored_in(rows, true) + stored_in(rows, false);
+  report.stored_before = stored_ = stored(rows, true) + stored(rows, false);
   recall_rates(rows, memory);
   jumped_ = known_step_ > 0 && system_.rate_jumps(state, known_step_, rows, jumps_);
   energies_ = system_.energies(state);
   system_.mass(state, mass_);
-  multiply(mass_, step.v_after, work_);
+  multiply(mass_, step.v_after, work_, threads_);
   const double kinetic_after = 0.5 * work_.dot(step.v_after);
   given_ = work_of_impulses(step) - kinetic_after;
   report.energy = {};
   add_forces(state, step, report.energy);
-  for (int i = 0; i < rows.blocks(); ++i) add_block(step, i, report.energy);
+  report.energy += share_sum(threads_, rows.blocks(), at_a_time, flows_, [&](int first, int last) {
+    EnergyFlow flow;
+    for (int i = first; i < last; ++i) add_block(step, i, flow);
+    return flow;
+  });
   keep_rates(step);
   same_equalities_ = keep_equalities(rows);
   if (std::any_of(rows.laws.begin(), rows.laws.end(), stores_one_sided)) {
@@ -307,10 +332,10 @@ void EnergyAuditor::finish(const State& state, StepMemory& memory, StepReport& r
   end_rows_.gaps_only = true;
   system_.measure(state, end_rows_);
   report.joint_error = joint_error(end_rows_);
-  report.stored = stored_in(end_rows_, true);
+  report.stored = stored(end_rows_, true);
   if (soft_rows_.blocks() > 0) {
     system_.measure(state, soft_rows_);
-    report.stored += stored_in(soft_rows_, false);
+    report.stored += stored(soft_rows_, false);
   }
   report.energy.defect = 0;
   report.energy.defect = given_ + now.kinetic + now.potential - energies_.potential +
@@ -325,12 +350,12 @@ void EnergyAuditor::displace(const State& from, const State& to, StepMemory& mem
   if (!report.audited) return;
   const Energies before = system_.energies(from), after = system_.energies(to);
   system_.interactions(to, {}, end_rows_);
-  const double stored = stored_in(end_rows_, true) + stored_in(end_rows_, false);
+  const double held = stored(end_rows_, true) + stored(end_rows_, false);
   report.energy.defect +=
-      after.kinetic + after.potential + stored - before.kinetic - before.potential - report.stored;
-  report.stored = stored;
+      after.kinetic + after.potential + held - before.kinetic - before.potential - report.stored;
+  report.stored = held;
   report.joint_error = joint_error(end_rows_);
-  memory.arrays.at(audit_array).at(0) = stored;
+  memory.arrays.at(audit_array).at(0) = held;
 }
 
 // ---- Smooth steppers
@@ -338,7 +363,7 @@ void EnergyAuditor::displace(const State& from, const State& to, StepMemory& mem
 void EnergyAuditor::look(const State& state, const Motion& at, Moment& out) {
   out.energies = system_.energies(state);
   out.powers = system_.powers(state);
-  out.stored = stored_in(at.rows, true);
+  out.stored = stored_in_joints(at.rows);
   out.lambda = at.lambda;
   out.rate = at.rate;
   out.g_t = Eigen::Map<const Vector>(at.rows.g_t.data(), at.rows.rows());

@@ -24,6 +24,11 @@ double stored_in_joints(const Interactions& rows);
 class EnergyAuditor {
  public:
   explicit EnergyAuditor(const System& system) : system_(system) {}
+  /// For systems of many rows; the pool outlives this object.
+  void use_threads(ThreadPool& threads) {
+    threads_ = &threads;
+    system_.use_threads(threads);
+  }
 
   /// A step problem solved: H v⁺ = a + Jᵀγ, of which M(v⁺ − v) are the impulses.
   struct Impulses {
@@ -76,6 +81,9 @@ class EnergyAuditor {
     Vector lambda, rate, g_t;
   };
   void recall_rates(const Interactions& rows, const StepMemory& memory);
+  void recall_rates(const Interactions& rows, const StepMemory& memory,
+                    const std::vector<double>& kept, int first, int last);
+  double stored(const Interactions& rows, bool equalities);
   double row_work(const Impulses& step, int row) const;
   void add_block(const Impulses& step, int block, EnergyFlow& flow) const;
   void add_joint(const Impulses& step, int block, EnergyFlow& flow) const;
@@ -96,6 +104,9 @@ class EnergyAuditor {
   void add_rows(const Motion& part, EnergyFlow& flow) const;
 
   SystemAccess system_;
+  ThreadPool* threads_ = nullptr;
+  std::vector<double> sums_ = {};
+  std::vector<EnergyFlow> flows_ = {};
   Interactions end_rows_;         ///< equalities at the end of a step
   bool same_equalities_ = false;  ///< those of the step are the kept ones
   Interactions soft_rows_;  ///< those of the step, if a one-sided row stores energy; else none

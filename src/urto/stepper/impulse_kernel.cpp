@@ -116,6 +116,7 @@ ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& w
   system.use_threads(threads);
   solver_->use_threads(threads);
   certifier_.use_threads(threads);
+  auditor_.use_threads(threads);
 }
 
 void ImpulseKernel::begin_rows(double h) {

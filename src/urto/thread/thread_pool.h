@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace urto {
 
@@ -85,6 +86,18 @@ void share_items(ThreadPool* pool, int count, int grain, const F& work) {
   share(pool, count, grain, [&work](int, int first, int last) {
     for (int k = first; k < last; ++k) work(k);
   });
+}
+
+/// The sum of part(first, last) over ranges of `grain` items, in their order: the same for any
+/// number of threads. `parts` is scratch.
+template <class T, class F>
+T share_sum(ThreadPool* pool, int count, int grain, std::vector<T>& parts, const F& part) {
+  parts.assign((count + grain - 1) / grain, T{});
+  share(pool, count, grain,
+        [&](int, int first, int last) { parts[first / grain] = part(first, last); });
+  T sum{};
+  for (const T& p : parts) sum += p;
+  return sum;
 }
 
 /// How many threads `share` may use.
