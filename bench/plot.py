@@ -17,7 +17,8 @@ import matplotlib
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 
-# One colour and mark for a solver in all pictures; text stays text, so that the files are small and can be searched.
+# One colour and mark for a solver in all pictures; text stays text, so that the files are small and
+# can be searched.
 ORDER = ['auto', 'prox', 'nsgs', 'nsgs-quartic', 'nsgs-projection', 'sor', 'ssor', 'sor-colour', 'sor-colour x2', 'jacobi', 'spg', 'apgd', 'admm']
 COLOURS = ['#000000', '#d62728', '#1f77b4', '#17becf', '#6baed6', '#2ca02c', '#98df8a', '#8c6d31', '#bd9e39', '#7f7f7f',
            '#9467bd', '#e377c2', '#ff7f0e']
@@ -187,7 +188,8 @@ def peers(ours, theirs):
     other = {(r['problem'], r['solver'], float(r['tolerance'])): number(r['seconds']) for r in rows_of(theirs) if r['reached'] == '1'}
     contacts = {r['problem']: r['contacts'] for r in rows_of(ours)}
     problems = sorted({r['problem'] for r in rows_of(theirs)})
-    # The last pair is what a user meets: the best of theirs, known only afterwards, against our default.
+    # The last pair is what a user meets: the best of theirs, known only afterwards, against our
+    # default.
     all_of_theirs = {r['solver'] for r in rows_of(theirs)}
     pairs = [('NSGS / nsgs', {'NSGS', 'NSGS-NSN'}, {'nsgs'}), ('PROX / prox', {'PROX'}, {'prox'}),
              ('best of %d / auto' % len(all_of_theirs), all_of_theirs, {'auto'})]

@@ -1,9 +1,9 @@
 # Which sources may be compiled together. A unity build puts several files into one translation
 # unit, so that Eigen's headers, most of the compile time, are read once for all of them. But two
-# files cannot share one if both define a name in their anonymous namespaces, or if one does so
-# with the name of a type that a header has for the other. This reads those names (clang-format puts every
-# definition at the start of a line) and packs files, in the order given, into groups without a
-# clash. A group stays within a folder.
+# files cannot share one if both define a name in their anonymous namespaces, or if one does so with
+# the name of a type that a header has for the other. This reads those names (clang-format puts
+# every definition at the start of a line) and packs files, in the order given, into groups without
+# a clash. A group stays within a folder.
 # usage: awk -v lines=1500 -f unity_groups.awk is=header *.h is=source *.cpp   prints group<TAB>file
 #
 # A clash this does not see is a compile error: rename, or give the file the source property

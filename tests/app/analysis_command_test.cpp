@@ -3,14 +3,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
-#include <sys/wait.h>
 #include <zlib.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/urto_command.h"
 
 namespace urto {
 namespace {
@@ -18,17 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Output {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string contents(const fs::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+using samples::contents;
+using samples::Output;
 
 class AnalysisCommand : public samples::FolderTest {
  protected:
@@ -37,11 +27,7 @@ class AnalysisCommand : public samples::FolderTest {
   }
   /// Runs `urto arguments` inside the test's folder.
   Output command(const std::string& arguments) const {
-    const std::string line = "cd '" + path("").string() + "' && '" URTO_COMMAND "' " + arguments +
-                             " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
-            contents(path(".err"))};
+    return samples::run_command(path(""), arguments);
   }
 };
 

@@ -4,18 +4,16 @@
 //
 // An entry has the scene ("scene", or its bytes in "text"), overrides ("set"), files beside it
 // ("files"), its outcome (refused, remark, failure), and what has to be said of it.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
-#include <sys/wait.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/urto_command.h"
 
 namespace urto {
 namespace {
@@ -23,17 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string contents(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-struct Output {
-  int code = -1;  ///< negative for a signal
-  std::string out, err;
-};
+using samples::contents;
+using samples::Output;
+using samples::says;
 
 class BadScenes : public samples::FolderTest {
  protected:
@@ -57,11 +47,7 @@ class BadScenes : public samples::FolderTest {
     std::string set;
     const json overrides = entry.value("set", json::array());
     for (const json& value : overrides) set += fmt::format(" --set '{}'", value.get<std::string>());
-    const std::string line = fmt::format("cd '{}' && '{}' {} s.json{} >.out 2>.err </dev/null",
-                                         folder.string(), URTO_COMMAND, command, set);
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(folder / ".out"),
-            contents(folder / ".err")};
+    return samples::run_command(folder, command + " s.json" + set);
   }
   bool left_a_result() const { return fs::exists(path("scene/out")); }
 
@@ -78,11 +64,6 @@ class BadScenes : public samples::FolderTest {
     return count;
   }
 };
-
-testing::AssertionResult says(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
-}
 
 TEST_F(BadScenes, AreManyAndDifferent) {
   std::set<std::string> names;

@@ -2,30 +2,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
-#include <sys/wait.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/urto_command.h"
 
 namespace urto {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Output {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string contents(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+using samples::contents;
+using samples::Output;
 
 class ReportCommand : public samples::FolderTest {
  protected:
@@ -35,11 +25,7 @@ class ReportCommand : public samples::FolderTest {
     std::ofstream(path("hanging.json")) << samples::hanging_scene;
   }
   Output run(const std::string& arguments, const std::string& environment = "") const {
-    const std::string line = "cd '" + path("").string() + "' && " + environment +
-                             " '" URTO_COMMAND "' " + arguments + " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
-            contents(path(".err"))};
+    return samples::run_command(path(""), arguments, environment);
   }
   /// What the page knows: the JSON inside it.
   nlohmann::json page(const fs::path& file) const {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/urto_command.h"
 #include "urto/error.h"
 #include "urto/result/result_file.h"
 
@@ -21,25 +21,10 @@ namespace urto {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AssertionFailure;
-using testing::AssertionSuccess;
 
-struct Output {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string contents(const fs::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-testing::AssertionResult says(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return AssertionSuccess();
-  return AssertionFailure() << "no '" << part << "' in:\n" << text;
-}
+using samples::contents;
+using samples::Output;
+using samples::says;
 
 class RunCommand : public samples::FolderTest {
  protected:
@@ -51,11 +36,7 @@ class RunCommand : public samples::FolderTest {
 
   /// Runs `urto arguments` inside the test's folder.
   Output run(const std::string& arguments) const {
-    const std::string line = "cd '" + path("").string() + "' && '" URTO_COMMAND "' " + arguments +
-                             " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
-            contents(path(".err"))};
+    return samples::run_command(path(""), arguments);
   }
 
   /// Starts `urto run`, sends `signal` once there are steps in the result and `also` exists, and

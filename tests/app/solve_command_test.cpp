@@ -4,12 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/folder_test.h"
+#include "support/urto_command.h"
 #include "urto/problem/certificate.h"
 #include "urto/problem/generate.h"
 #include "urto/problem/problem_file.h"
@@ -18,53 +19,29 @@ namespace urto {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AssertionFailure;
-using testing::AssertionSuccess;
 
-struct Output {
-  int code = -1;
-  std::string out, err;
-};
+using samples::contents;
+using samples::Output;
+using samples::says;
 
-std::string contents(const fs::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-testing::AssertionResult says(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return AssertionSuccess();
-  return AssertionFailure() << "no '" << part << "' in:\n" << text;
-}
-
-class Command : public testing::Test {
+class Command : public samples::FolderTest {
  protected:
   void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() /
-              (std::string("urto-") + test->name() + "-" + std::to_string(getpid()));
-    fs::create_directories(folder_);
+    FolderTest::SetUp();
     write_problem(path("slide.hdf5"), sliding_mass());
     write_problem(path("stack.hdf5"), box_stack({.levels = 2}));
     write_problem(path("chain.hdf5"), chain({.links = 4}));
     std::ofstream(path("small_lcp.dat")) << "2\n0\n2\n2\n2 2\n2 1\n1 2\n-5 -6\n";
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path path(const std::string& name) const { return folder_ / name; }
-
   /// Runs `prefix urto arguments` inside the test's folder.
   Output run(const std::string& arguments, const std::string& prefix = "") const {
-    const std::string line = "cd '" + folder_.string() + "' && " + prefix + " '" URTO_COMMAND "' " +
-                             arguments + " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
-            contents(path(".err"))};
+    return samples::run_command(path(""), arguments, prefix);
   }
+};
+}
 
- private:
-  fs::path folder_;
+private:
+fs::path folder_;
 };
 
 TEST_F(Command, ShowsVersionAndHelp) {

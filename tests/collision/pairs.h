@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fuzz/rounds.h"
+#include "support/random_numbers.h"
 #include "urto/collision/narrow_phase.h"
 #include "urto/collision/shrunk_polytope.h"
 #include "urto/math/rotation.h"
@@ -21,13 +22,8 @@ inline const int many_pairs = fuzz_rounds(10000);
 inline const int many_pairs = std::max(1000, fuzz_rounds(1000));
 #endif
 
-struct Random {
-  std::mt19937_64 engine;
-  explicit Random(unsigned seed) : engine(seed) {}
-  double uniform(double low, double high) {
-    return std::uniform_real_distribution<double>(low, high)(engine);
-  }
-  int integer(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine); }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
   Vec3 normal() {
     std::normal_distribution<double> n;
     const double x = n(engine), y = n(engine), z = n(engine);

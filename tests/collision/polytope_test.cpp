@@ -2,12 +2,12 @@
 // flat and convex, and climbing that arrives.
 #include "urto/collision/polytope.h"
 
-#include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "model/mesh_samples.h"
+#include "support/random_numbers.h"
 #include "urto/math/rotation.h"
 #include "urto/model/convex_hull.h"
 #include "urto/model/triangle_mesh.h"
@@ -17,12 +17,9 @@ namespace {
 
 using namespace samples;
 
-struct Random {
-  std::mt19937_64 engine;
-  double uniform(double lo, double hi) {
-    return std::uniform_real_distribution<double>(lo, hi)(engine);
-  }
-  Vec3 vector() { return {uniform(-1, 1), uniform(-1, 1), uniform(-1, 1)}; }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
+  Vec3 vector() { return in_cube(); }
 };
 
 void expect_faces(const Polytope& p, double diagonal) {
@@ -85,7 +82,7 @@ Polytope expect_polytope(const TriangleMesh& hull, Random& random) {
 }
 
 TEST(Polytope, ACubeHasSixQuads) {
-  Random random{std::mt19937_64(1)};
+  Random random(1);
   for (const double scale : {1e-3, 1., 1e3}) {
     const Polytope p = expect_polytope(box_mesh(scale * Vec3(1, 2, 3)), random);
     EXPECT_EQ(p.face_count(), 6);
@@ -103,7 +100,7 @@ TEST(Polytope, ACubeHasSixQuads) {
 }
 
 TEST(Polytope, ATetrahedronIsItsTriangles) {
-  Random random{std::mt19937_64(2)};
+  Random random(2);
   const Polytope p = expect_polytope(corner_mesh({1, 2, 3}), random);
   EXPECT_EQ(p.face_count(), 4);
   EXPECT_EQ(p.edges.size(), 6U);
@@ -111,7 +108,7 @@ TEST(Polytope, ATetrahedronIsItsTriangles) {
 }
 
 TEST(Polytope, RandomHullsAreSound) {
-  Random random{std::mt19937_64(3)};
+  Random random(3);
   for (int round = 0; round < 60; ++round) {
     const double scale = std::pow(10, random.uniform(-3, 3));
     std::vector<Vec3> points;
@@ -126,7 +123,7 @@ TEST(Polytope, RandomHullsAreSound) {
 }
 
 TEST(Polytope, FacesOfManyTrianglesAreOnePolygon) {
-  Random random{std::mt19937_64(4)};
+  Random random(4);
   for (int round = 0; round < 60; ++round) {
     // A prism of n sides, turned; its ends are regular polygons.
     const int n = 3 + round % 20;
@@ -145,7 +142,7 @@ TEST(Polytope, FacesOfManyTrianglesAreOnePolygon) {
 }
 
 TEST(Polytope, CoordinatesInSinglePrecisionStillHaveFlatFaces) {
-  Random random{std::mt19937_64(5)};
+  Random random(5);
   for (int round = 0; round < 200; ++round) {
     const Vec4 turn = quaternion_exp(3 * random.vector());
     TriangleMesh box = box_mesh({1, random.uniform(0.2, 1), random.uniform(0.2, 1)});
@@ -155,7 +152,7 @@ TEST(Polytope, CoordinatesInSinglePrecisionStillHaveFlatFaces) {
 }
 
 TEST(Polytope, ShallowDomesNearTheToleranceStayConvex) {
-  Random random{std::mt19937_64(6)};
+  Random random(6);
   for (int round = 0; round < 60; ++round) {
     const double height = std::pow(10, random.uniform(-9, -4));
     std::vector<Vec3> points;
@@ -171,7 +168,7 @@ TEST(Polytope, ShallowDomesNearTheToleranceStayConvex) {
 }
 
 TEST(Polytope, ThinPlatesKeepTheirSides) {
-  Random random{std::mt19937_64(7)};
+  Random random(7);
   for (const double thickness : {1e-2, 1e-4, 1e-5}) {
     const Polytope p = expect_polytope(convex_hull(box_mesh({1, 1, thickness}).vertices), random);
     EXPECT_EQ(p.face_count(), 6);

@@ -1,17 +1,16 @@
 // What the book says that the command does: its subcommands and options, and its quoted output.
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
-#include <sys/wait.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "docs/book.h"
 #include "result/result_samples.h"
+#include "support/urto_command.h"
 
 namespace urto {
 namespace {
@@ -20,10 +19,7 @@ namespace fs = std::filesystem;
 using book::Line;
 using book::Page;
 
-struct Output {
-  int code = -1;
-  std::string out;
-};
+using samples::Output;
 
 class BookCommand : public samples::FolderTest {
  protected:
@@ -32,10 +28,7 @@ class BookCommand : public samples::FolderTest {
     fs::create_directory_symlink(book::root() / "scenes", path("scenes"));
   }
   Output run(const std::string& arguments) const {
-    const std::string line = "cd '" + path("").string() + "' && '" URTO_COMMAND "' " + arguments +
-                             " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, book::read(path(".out"))};
+    return samples::run_command(path(""), arguments);
   }
 };
 

@@ -10,27 +10,23 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include "support/random_numbers.h"
 #include "urto/error.h"
 
 namespace urto {
 namespace {
 
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  int integer(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(engine_); }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
   Matrix matrix(int rows, int columns) {
     std::normal_distribution<double> normal;
-    return Matrix::NullaryExpr(rows, columns, [&] { return normal(engine_); });
+    return Matrix::NullaryExpr(rows, columns, [&] { return normal(engine); });
   }
   Vector vector(int size) { return matrix(size, 1); }
   Matrix positive_definite(int size) {
     const Matrix a = matrix(size, size);
     return a * a.transpose() + Matrix::Identity(size, size);
   }
-
- private:
-  std::mt19937_64 engine_;
 };
 
 constexpr double rounding = 1e-13;

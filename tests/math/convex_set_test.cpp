@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -11,6 +10,8 @@
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
+
+#include "support/random_numbers.h"
 
 namespace urto {
 namespace {
@@ -24,20 +25,11 @@ constexpr double eps = std::numeric_limits<double>::epsilon();
 using Long = long double;
 using LongVector = Eigen::Matrix<Long, Eigen::Dynamic, 1>;
 
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double uniform(double lo, double hi) {
-    return std::uniform_real_distribution<double>(lo, hi)(engine_);
-  }
-  double normal() { return std::normal_distribution<double>()(engine_); }
-  int integer(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(engine_); }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
   Vector vector(int size) {
     return Vector::NullaryExpr(size, [&] { return normal(); });
   }
-
- private:
-  std::mt19937_64 engine_;
 };
 
 LongVector wide(const Vector& x) {

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "support/random_numbers.h"
 
 namespace urto {
 namespace {
@@ -15,19 +16,10 @@ namespace {
 constexpr double pi = std::numbers::pi;
 constexpr double eps = std::numeric_limits<double>::epsilon();
 
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double uniform(double lo, double hi) {
-    return std::uniform_real_distribution<double>(lo, hi)(engine_);
-  }
-  double normal() { return std::normal_distribution<double>()(engine_); }
-  Vec3 vector() { return {normal(), normal(), normal()}; }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
+  Vec3 vector() { return normals(); }
   Vec3 direction() { return vector().normalized(); }
-  Vec4 quaternion() { return Vec4(normal(), normal(), normal(), normal()).normalized(); }
-
- private:
-  std::mt19937_64 engine_;
 };
 
 // Zero, underflowing squares, both sides of every branch of the implementation (10⁻⁴ of exp; 2·10⁻⁴

@@ -1,11 +1,11 @@
 #include "urto/model/convex_hull.h"
 
 #include <limits>
-#include <random>
 
 #include <gtest/gtest.h>
 
 #include "mesh_samples.h"
+#include "support/random_numbers.h"
 #include "urto/math/rotation.h"
 #include "urto/model/triangle_mesh.h"
 
@@ -14,12 +14,9 @@ namespace {
 
 using namespace samples;
 
-struct Random {
-  std::mt19937_64 engine;
-  double uniform(double lo, double hi) {
-    return std::uniform_real_distribution<double>(lo, hi)(engine);
-  }
-  Vec3 vector() { return {uniform(-1, 1), uniform(-1, 1), uniform(-1, 1)}; }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
+  Vec3 vector() { return in_cube(); }
 };
 
 double extent(const std::vector<Vec3>& points) {
@@ -75,7 +72,7 @@ TEST(ConvexHull, OfATetrahedronIsTheTetrahedron) {
 }
 
 TEST(ConvexHull, EnclosesRandomPointsAtEveryScale) {
-  Random random{std::mt19937_64(1)};
+  Random random(1);
   for (const double scale : {1e-3, 1., 1e3}) {
     for (int round = 0; round < 30; ++round) {
       const int count = 4 + 7 * round;
@@ -98,7 +95,7 @@ TEST(ConvexHull, EnclosesRandomPointsAtEveryScale) {
 }
 
 TEST(ConvexHull, TakesTurnedLatticesWithFlatFaces) {
-  Random random{std::mt19937_64(2)};
+  Random random(2);
   for (int round = 0; round < 40; ++round) {
     const Vec4 turn = quaternion_exp(3 * random.vector());
     const double scale = std::pow(10, random.uniform(-3, 3));
@@ -117,7 +114,7 @@ TEST(ConvexHull, TakesTurnedLatticesWithFlatFaces) {
 }
 
 TEST(ConvexHull, TakesLatticesWithNoiseOfAnySize) {
-  Random random{std::mt19937_64(4)};
+  Random random(4);
   for (int round = 0; round < 400; ++round) {
     const double noise = std::pow(10, random.uniform(-17, -2));
     const Vec4 turn = quaternion_exp(3 * random.vector());
@@ -133,7 +130,7 @@ TEST(ConvexHull, TakesLatticesWithNoiseOfAnySize) {
 }
 
 TEST(ConvexHull, IsThatOfItsOwnVertices) {
-  Random random{std::mt19937_64(3)};
+  Random random(3);
   std::vector<Vec3> points;
   for (int k = 0; k < 500; ++k) points.push_back(random.vector());
   const TriangleMesh hull = convex_hull(points);

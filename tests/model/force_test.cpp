@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 
+#include "support/random_numbers.h"
 #include "urto/model/model.h"
 
 namespace urto {
@@ -21,11 +21,8 @@ namespace {
 constexpr double pi = std::numbers::pi;
 using Vec6 = Eigen::Matrix<double, 6, 1>;
 
-struct Random {
-  std::mt19937_64 engine;
-  double uniform(double lo, double hi) {
-    return std::uniform_real_distribution<double>(lo, hi)(engine);
-  }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
   Vec3 vector(double size = 1) {
     return size * Vec3(uniform(-1, 1), uniform(-1, 1), uniform(-1, 1));
   }
@@ -42,7 +39,7 @@ struct Scene {
 constexpr std::pair<int, int> pairs[] = {{0, 2}, {2, 0}, {0, 1}, {1, 2}, {0, 3}, {3, 2}};
 
 Scene random_scene(unsigned seed) {
-  Random random{std::mt19937_64(seed)};
+  Random random(seed);
   Scene s;
   for (const BodyKind kind :
        {BodyKind::dynamic, BodyKind::fixed, BodyKind::dynamic, BodyKind::kinematic}) {
@@ -434,7 +431,7 @@ TEST(Force, BushingTangentIsExactAtEveryRotation) {
   k << 10, 20, 30, 4, 5, 6;
   c << 1, 2, 3, 0.4, 0.5, 0.6;
   for (const double angle : {0., 1e-9, 1e-5, 9e-4, 1.1e-3, 0.1, 0.499, 0.501, 1., 2., 3., 3.13}) {
-    Random random{std::mt19937_64(9)};
+    Random random(9);
     Scene s = random_scene(9);
     s.model.forces.push_back(Bushing{"", 0, 2, k, c});
     start(s);

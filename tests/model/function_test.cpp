@@ -10,10 +10,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/message_of.h"
 #include "urto/error.h"
 
 namespace urto {
 namespace {
+
+using samples::message_of;
 
 constexpr double pi = std::numbers::pi;
 
@@ -31,15 +34,6 @@ void expect_consistent_derivatives(const Function& f, double t) {
   const double acceleration = slope([&](double x) { return evaluate(f, x).rate; }, t);
   EXPECT_NEAR(at.rate, rate, 1e-9 * (1 + std::abs(rate))) << "t = " << t;
   EXPECT_NEAR(at.acceleration, acceleration, 1e-9 * (1 + std::abs(acceleration))) << "t = " << t;
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Function, ConstantDoesNotMove) {

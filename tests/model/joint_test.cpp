@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <numbers>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,26 +11,18 @@
 #include <Eigen/SVD>
 #include <gtest/gtest.h>
 
+#include "support/random_numbers.h"
+
 namespace urto {
 namespace {
 
 constexpr double pi = std::numbers::pi;
 constexpr int poses = 250;
 
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double uniform(double lo, double hi) {
-    return std::uniform_real_distribution<double>(lo, hi)(engine_);
-  }
-  double normal() { return std::normal_distribution<double>()(engine_); }
-  Vec3 vector() { return {uniform(-1, 1), uniform(-1, 1), uniform(-1, 1)}; }
-  Mat3 rotation() {
-    return rotation_matrix(Vec4(normal(), normal(), normal(), normal()).normalized());
-  }
-
- private:
-  std::mt19937_64 engine_;
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
+  Vec3 vector() { return in_cube(); }
+  Mat3 rotation() { return rotation_matrix(quaternion()); }
 };
 
 // What each joint lets b do against a where the frames coincide (distance: where b is on the x axis

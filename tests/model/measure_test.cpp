@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "support/random_numbers.h"
 
 namespace urto {
 namespace {
@@ -15,24 +16,15 @@ namespace {
 constexpr double pi = std::numbers::pi;
 constexpr int poses = 250;
 
-class Random {
- public:
-  explicit Random(unsigned seed) : engine_(seed) {}
-  double uniform(double lo, double hi) {
-    return std::uniform_real_distribution<double>(lo, hi)(engine_);
-  }
-  double normal() { return std::normal_distribution<double>()(engine_); }
-  Vec3 vector() { return {normal(), normal(), normal()}; }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
+  Vec3 vector() { return normals(); }
   Vec3 direction() { return vector().normalized(); }
-  Vec4 quaternion() { return Vec4(normal(), normal(), normal(), normal()).normalized(); }
   Row12 row() {
     Row12 v;
     for (double& x : v) x = uniform(-1, 1);
     return v;
   }
-
- private:
-  std::mt19937_64 engine_;
 };
 
 struct Pair {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "support/message_of.h"
 #include "urto/error.h"
 #include "urto/model/shape.h"
 
@@ -53,15 +54,6 @@ inline TriangleMesh ball_mesh(int level) {
     mesh.triangles = std::move(finer);
   }
   return mesh;
-}
-
-inline std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace urto::samples

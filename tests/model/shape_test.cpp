@@ -2,21 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numbers>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 
+#include "support/message_of.h"
+#include "support/random_numbers.h"
 #include "urto/error.h"
 #include "urto/model/model.h"
 
 namespace urto {
 namespace {
+
+using samples::message_of;
 
 constexpr double pi = std::numbers::pi;
 constexpr ShapeKind solids[] = {ShapeKind::sphere,  ShapeKind::box,  ShapeKind::cylinder,
@@ -105,26 +107,14 @@ void expect_equal(const MassProperties& a, const MassProperties& b, double toler
   EXPECT_LE((a.inertia - b.inertia).norm(), tolerance * b.inertia.norm());
 }
 
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-struct Random {
-  std::mt19937_64 engine;
-  double uniform(double lo, double hi) {
-    return std::uniform_real_distribution<double>(lo, hi)(engine);
-  }
-  Vec3 vector() { return {uniform(-1, 1), uniform(-1, 1), uniform(-1, 1)}; }
+struct Random : samples::RandomNumbers {
+  using RandomNumbers::RandomNumbers;
+  Vec3 vector() { return in_cube(); }
   Pose pose() { return {vector(), quaternion_exp(3 * vector())}; }
 };
 
 TEST(Shape, MassPropertiesAreThoseOfAllSlices) {
-  Random random{std::mt19937_64(1)};
+  Random random(1);
   for (const ShapeKind kind : solids) {
     for (int k = 0; k < 10; ++k) {
       const Vec3 size(random.uniform(0.1, 2), random.uniform(0.1, 2), random.uniform(0.1, 2));
@@ -157,7 +147,7 @@ TEST(Shape, CapsuleIsBetweenItsBallAndALongRod) {
 }
 
 TEST(Shape, InertiaOfEverySolidSatisfiesTheTriangleInequality) {
-  Random random{std::mt19937_64(2)};
+  Random random(2);
   for (const ShapeKind kind : solids) {
     for (int k = 0; k < 20; ++k) {
       const Vec3 size(std::exp(random.uniform(-5, 5)), std::exp(random.uniform(-5, 5)),
@@ -170,7 +160,7 @@ TEST(Shape, InertiaOfEverySolidSatisfiesTheTriangleInequality) {
 }
 
 TEST(Shape, TurningASolidKeepsItsPrincipalMoments) {
-  Random random{std::mt19937_64(3)};
+  Random random(3);
   const MassProperties box = mass_properties(ShapeKind::box, {0.3, 0.5, 0.9}, 100);
   for (int k = 0; k < 10; ++k) {
     const Pose pose = random.pose();
@@ -190,7 +180,7 @@ TEST(Shape, TurningASolidKeepsItsPrincipalMoments) {
 }
 
 TEST(Shape, TransformingTwiceIsTransformingByTheProduct) {
-  Random random{std::mt19937_64(4)};
+  Random random(4);
   const MassProperties cone = mass_properties(ShapeKind::cone, {0.3, 0.5, 0}, 100);
   const Pose a = random.pose(), b = random.pose();
   const Pose both{a.position + rotate(a.rotation, b.position),
@@ -206,7 +196,7 @@ TEST(Shape, HalvesOfABoxMakeTheBox) {
 }
 
 TEST(Shape, CombiningObeysSteinersTheoremInAnyOrder) {
-  Random random{std::mt19937_64(5)};
+  Random random(5);
   MassProperties parts[3];
   Mat3 about_origin = Mat3::Zero();
   Vec3 moment = Vec3::Zero();

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/folder_test.h"
 #include "urto/result/recorder.h"
 #include "urto/result/result.h"
 #include "urto/result/result_file.h"
@@ -159,19 +160,4 @@ inline void expect_same_results(const std::filesystem::path& a, const std::files
 }
 
 /// A directory of the test's own, removed at its end.
-class FolderTest : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              (std::string("urto-") + test->name() + "-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
-
- private:
-  std::filesystem::path folder_;
-};
-
 }  // namespace urto::samples

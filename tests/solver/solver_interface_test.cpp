@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/message_of.h"
 #include "urto/error.h"
 #include "urto/problem/generate.h"
 #include "urto/solver/solver.h"
@@ -13,15 +14,7 @@
 namespace urto {
 namespace {
 
-template <class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using samples::message_of;
 
 TEST(SolverInterface, LinearSolversRefuseContactsAndNameSolversThatCan) {
   for (const char* name : {"minres", "cg", "ldlt"}) {

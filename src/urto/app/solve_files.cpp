@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include "urto/app/solve_report.h"
 #include "urto/error.h"
+#include "urto/file/whole_file.h"
 #include "urto/problem/cvxopt_script.h"
 
 namespace urto::app {
@@ -18,18 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 void write_whole(const fs::path& file, const std::string& text) {
-  fs::path temporary = file;
-  temporary += ".part";
-  std::ofstream out(temporary, std::ios::binary);
-  out << text;
-  out.close();
-  std::error_code failed;
-  if (out) fs::rename(temporary, file, failed);
-  if (!out || failed) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw InputError(fmt::format("{}: cannot be written", file.string()));
-  }
+  WholeFile out(file);
+  out.write(text);
+  out.finish();
 }
 
 std::string quoted(const std::string& text) {

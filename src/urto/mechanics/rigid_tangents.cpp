@@ -1,4 +1,5 @@
-// Mass and tangents of the rigid model, and which of its springs a step resolves.
+// Mass and tangents of the rigid model, which of its springs a step resolves, and how the forces
+// and rates of its rows change with the positions.
 #include <algorithm>
 
 #include "urto/mechanics/rigid_scratch.h"
@@ -115,6 +116,101 @@ void RigidSystem::assemble(const State& state, const Coefficients& c, Tangent ki
       factors.inverse_mass = &inverse;
     }
     add_tangents(model_.forces[f], model_, state, kind, factors, out);
+  }
+}
+
+void RigidSystem::add_geometric_stiffness(const State& state, const Interactions& rows,
+                                          const Vector& lambda, double factor,
+                                          SystemWorkspace& work, BlockMatrix& out) const {
+  Scratch& scr = scratch(work);
+  refresh_places(state, scr);
+  if (!rows.contacts.empty()) scr.finder.place_colliders(state, 0);
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if (rows.origins[i].kind == Origin::contact) {
+      const Contact& c = rows.contacts[rows.origins[i].index];
+      const std::array<int, 2> nodes{model_.bodies[c.body_a].slot, model_.bodies[c.body_b].slot};
+      const double* values = lambda.data() + rows.J.row_start[i];
+      if (std::all_of(values, values + rows.laws[i].dim, [](double x) { return x == 0; })) continue;
+      const ContactStiffness K = contact_stiffness(state, rows, i, values, scr);
+      for (int moving = 0; moving < 2; ++moving) {
+        for (int side = 0; side < 2; ++side) {
+          if (nodes[moving] >= 0 && nodes[side] >= 0)
+            out.add(nodes[side], nodes[moving], K[moving][side], -factor);
+        }
+      }
+      continue;
+    }
+    for (int r = 0; r < rows.laws[i].dim; ++r) {
+      row_terms(rows.origins[i], rows.ids[i], r, scr.terms[0]);
+      for (const RowTerm& t : scr.terms[0]) {
+        const Marker& a = model_.markers[t.marker_a];
+        const Marker& b = model_.markers[t.marker_b];
+        const Mat12 K =
+            -factor * lambda[rows.J.row_start[i] + r] * t.factor *
+            second_derivative(t.measure, scr.places[a.body], a.frame, scr.places[b.body], b.frame);
+        const std::array<int, 2> nodes{model_.bodies[a.body].slot, model_.bodies[b.body].slot};
+        for (int p = 0; p < 2; ++p) {
+          for (int q = 0; q < 2; ++q) {
+            if (nodes[p] >= 0 && nodes[q] >= 0)
+              out.add(nodes[p], nodes[q], K.block<6, 6>(6 * p, 6 * q));
+          }
+        }
+      }
+    }
+  }
+}
+
+// Row by row vᵀ ∂(J_rᵀ)/∂q, of the bodies that the row touches.
+void RigidSystem::rate_tangent(const State& state, const Interactions& rows, SystemWorkspace& work,
+                               BlockRows& out) const {
+  Scratch& scr = scratch(work);
+  refresh_places(state, scr);
+  if (!rows.contacts.empty()) scr.finder.place_colliders(state, 0);
+  out = rows.J;
+  std::fill(out.values.begin(), out.values.end(), 0.0);
+  const auto add = [&](int block, int row, int node,
+                       const Eigen::Ref<const Eigen::RowVectorXd>& values) {
+    for (int e = out.entry_start[block]; e < out.entry_start[block + 1]; ++e) {
+      const BlockRows::Entry& entry = out.entries[e];
+      if (entry.column != model_.layout.v_start[node]) continue;
+      Eigen::Map<Eigen::RowVectorXd>(out.values.data() + entry.offset + row * entry.width, 6) +=
+          values;
+    }
+  };
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const bool contact = rows.origins[i].kind == Origin::contact;
+    for (int r = 0; r < rows.laws[i].dim; ++r) {
+      if (contact) {
+        const Contact& c = rows.contacts[rows.origins[i].index];
+        const std::array<int, 2> nodes{model_.bodies[c.body_a].slot, model_.bodies[c.body_b].slot};
+        std::array<double, max_block> unit{};
+        unit[r] = 1;
+        const ContactStiffness K = contact_stiffness(state, rows, i, unit.data(), scr);
+        for (int moving = 0; moving < 2; ++moving) {
+          for (int side = 0; side < 2; ++side) {
+            if (nodes[moving] < 0 || nodes[side] < 0) continue;
+            const auto v = state.v.segment<6>(model_.layout.v_start[nodes[side]]);
+            add(i, r, nodes[moving], v.transpose() * K[moving][side]);
+          }
+        }
+        continue;
+      }
+      row_terms(rows.origins[i], rows.ids[i], r, scr.terms[0]);
+      for (const RowTerm& t : scr.terms[0]) {
+        const Marker& a = model_.markers[t.marker_a];
+        const Marker& b = model_.markers[t.marker_b];
+        const Mat12 K = t.factor * second_derivative(t.measure, scr.places[a.body], a.frame,
+                                                     scr.places[b.body], b.frame);
+        const std::array<int, 2> nodes{model_.bodies[a.body].slot, model_.bodies[b.body].slot};
+        for (int p = 0; p < 2; ++p) {
+          for (int q = 0; q < 2; ++q) {
+            if (nodes[p] < 0 || nodes[q] < 0) continue;
+            const auto v = state.v.segment<6>(model_.layout.v_start[nodes[p]]);
+            add(i, r, nodes[q], v.transpose() * K.block<6, 6>(6 * p, 6 * q));
+          }
+        }
+      }
+    }
   }
 }
 

@@ -31,14 +31,19 @@ double stored_in(const Law& law, double g) {
   return spring - law.cohesion * std::clamp(law.cohesion_range - g, 0.0, law.cohesion_range);
 }
 
-double stored_in(const Interactions& rows, bool equalities, int first_block, int last_block) {
+double stored_in(const Interactions& rows, int block) {
+  const Law& law = rows.laws[block];
+  const int first = rows.J.row_start[block];
+  const int rows_with_gaps = law.kind == LawKind::equality ? law.dim : 1;
   double sum = 0;
-  for (int i = first_block; i < last_block; ++i) {
-    const Law& law = rows.laws[i];
-    if ((law.kind == LawKind::equality) != equalities) continue;
-    const int first = rows.J.row_start[i];
-    const int rows_with_gaps = equalities ? law.dim : 1;
-    for (int r = 0; r < rows_with_gaps; ++r) sum += stored_in(law, rows.g[first + r]);
+  for (int r = 0; r < rows_with_gaps; ++r) sum += stored_in(law, rows.g[first + r]);
+  return sum;
+}
+
+double stored_in(const Interactions& rows, bool equalities) {
+  double sum = 0;
+  for (int i = 0; i < rows.blocks(); ++i) {
+    if ((rows.laws[i].kind == LawKind::equality) == equalities) sum += stored_in(rows, i);
   }
   return sum;
 }
@@ -46,92 +51,100 @@ double stored_in(const Interactions& rows, bool equalities, int first_block, int
 }  // namespace
 
 double stored_in_joints(const Interactions& rows) {
-  return stored_in(rows, true, 0, rows.blocks());
-}
-
-double EnergyAuditor::stored(const Interactions& rows, bool equalities) {
-  return share_sum(threads_, rows.blocks(), at_a_time, sums_,
-                   [&](int first, int last) { return stored_in(rows, equalities, first, last); });
+  return stored_in(rows, true);
 }
 
 // ---- Steppers with impulses
 
-// Of the last step, by id: the rate that each row ended with, and where its gap was to be.
-void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& memory) {
-  known_.assign(rows.rows(), unknown);
-  predicted_.assign(rows.rows(), unknown);
-  known_step_ = 0;
+// What the last step left, null at the start of a run or if it is of something else.
+const std::vector<double>* EnergyAuditor::find_kept(const StepMemory& memory) {
   const std::vector<double>* kept = memory.arrays.find(audit_array);
-  const std::size_t n = memory.lambda.size();
-  if (!(memory.h > 0) || kept == nullptr || kept->size() != 1 + 2 * n) return;
-  known_step_ = memory.h;
-  stored_ = (*kept)[0];
-  share(threads_, rows.blocks(), at_a_time,
-        [&](int, int first, int last) { recall_rates(rows, memory, *kept, first, last); });
+  const bool found =
+      memory.h > 0 && kept != nullptr && kept->size() == 1 + 2 * memory.lambda.size();
+  known_step_ = found ? memory.h : 0;
+  return found ? kept : nullptr;
 }
 
-void EnergyAuditor::recall_rates(const Interactions& rows, const StepMemory& memory,
-                                 const std::vector<double>& kept, int first, int last) {
+// Of the last step, by id: the rate that each row ended with, and where its gap was to be. Rows of
+// joints need neither.
+void EnergyAuditor::recall_block(const Interactions& rows, int block, const StepMemory& memory,
+                                 const std::vector<double>& kept, std::size_t& next) {
+  const LawKind kind = rows.laws[block].kind;
+  if (kind == LawKind::equality && !is_motor(rows, block)) return;
+  const StepMemory::Item* at = memory.find(rows.ids[block], rows.laws[block].dim, next);
+  if (at == nullptr) return;
+  // What did not touch has flown on, and how its approach has changed is what it is.
+  const bool contact = kind == LawKind::unilateral || kind == LawKind::coulomb;
+  if (contact && !(memory.lambda[at->start] > 0)) return;
   const std::size_t n = memory.lambda.size();
-  std::size_t next = 0;
-  for (int i = first; i < last; ++i) {
-    const StepMemory::Item* at = memory.find(rows.ids[i], rows.laws[i].dim, next);
-    if (at == nullptr) continue;
-    // What did not touch has flown on, and how its approach has changed is what it is.
-    const LawKind kind = rows.laws[i].kind;
-    const bool contact = kind == LawKind::unilateral || kind == LawKind::coulomb;
-    if (contact && !(memory.lambda[at->start] > 0)) continue;
-    for (int r = 0; r < at->dim; ++r) {
-      known_[rows.J.row_start[i] + r] = kept[1 + at->start + r];
-      predicted_[rows.J.row_start[i] + r] = kept[1 + n + at->start + r];
-    }
+  for (int r = 0; r < at->dim; ++r) {
+    known_[rows.J.row_start[block] + r] = kept[1 + at->start + r];
+    predicted_[rows.J.row_start[block] + r] = kept[1 + n + at->start + r];
   }
 }
 
 // A rigid row is asked to end with −g_t; that it removes its g besides is the scheme's doing.
-void EnergyAuditor::keep_rates(const Impulses& step) {
+void EnergyAuditor::keep_block(const Impulses& step, int block) {
   const Interactions& rows = step.rows;
   const std::size_t n = rows.rows();
-  kept_.resize(1 + 2 * n);
-  share_items(threads_, rows.blocks(), at_a_time, [&](int i) {
-    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
-      kept_[1 + r] = (holds_position(rows.laws[i]) ? 0 : rate_after_[r]) - rows.g_t[r];
-      kept_[1 + n + r] = rows.g[r] + step.h * rate_move_[r];
-    }
-  });
+  const bool holds = holds_position(rows.laws[block]);
+  for (int r = rows.J.row_start[block]; r < rows.J.row_start[block + 1]; ++r) {
+    kept_[1 + r] = (holds ? 0 : rate_after(step, r)) - rows.g_t[r];
+    kept_[1 + n + r] = rows.g[r] + step.h * rate_move(step, r);
+  }
 }
 
-// What impulses do to the kinetic energy: those of the rows, and those of the forces, which are
-// M(v⁺ − v) + a − H v⁺ with v⁺ that of the motion, and M Δ − H Δ for what an impact changes then.
-double EnergyAuditor::work_of_impulses(const Impulses& step) {
-  const BlockMatrix& H = std::get<BlockMatrix>(step.problem.H);
-  work_ = step.v_move - step.v_before;
-  multiply(mass_, work_, smooth_, threads_);
-  multiply(H, step.v_move, work_, threads_);
-  smooth_ += step.problem.a - work_;
-  double work = mean_.dot(smooth_);
-  if (!step.whole) {
-    const Vector change = step.v_after - step.v_move;
-    multiply(mass_, change, smooth_, threads_);
-    multiply(H, change, work_, threads_);
-    work += 0.5 * (step.v_move + step.v_after).dot(smooth_ - work_);
+// One look at each row: what it stores, what its impulses do, what the next step will want to know.
+EnergyAuditor::Sums EnergyAuditor::add_blocks(const Impulses& step, const StepMemory& memory,
+                                              const std::vector<double>* kept, int first,
+                                              int last) {
+  const Interactions& rows = step.rows;
+  Sums sums;
+  std::size_t next = 0;
+  for (int i = first; i < last; ++i) {
+    sums.stored += stored_in(rows, i);
+    for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
+      known_[r] = predicted_[r] = unknown;
+      sums.work += row_work(step, r) - step.impulses[r] * rows.g_t[r];
+    }
+    if (kept != nullptr) recall_block(rows, i, memory, *kept, next);
+    add_block(step, i, sums.flow);
+    keep_block(step, i);
   }
-  return work + share_sum(threads_, step.rows.rows(), at_a_time, sums_, [&](int first, int last) {
-           double sum = 0;
-           for (int r = first; r < last; ++r)
-             sum += row_work(step, r) - step.impulses[r] * step.rows.g_t[r];
-           return sum;
-         });
+  return sums;
+}
+
+// What impulses do to the kinetic energy, less the kinetic energy after them. Of an impulse
+// p = M(v⁺ − v) that is p·½(v + v⁺) − ½v⁺·Mv⁺ = −½v·Mv, whether it came in one part or, in an
+// impact, in two: so it remains to say what the rows did, `work`, and what M(v⁺ − v) is not: forces
+// that act implicitly, and the solver's residual.
+double EnergyAuditor::given_by_impulses(const Impulses& step, double work) {
+  const BlockMatrix& H = std::get<BlockMatrix>(step.problem.H);
+  multiply(mass_, step.v_before, work_, threads_);
+  double given = work - 0.5 * work_.dot(step.v_before);
+  multiply(H, step.v_move, work_, threads_);
+  given += mean_.dot(step.problem.a - work_);
+  if (step.whole) return given;
+  change_ = step.v_after - step.v_move;
+  multiply(H, change_, work_, threads_);
+  return given - 0.5 * (step.v_move + step.v_after).dot(work_);
 }
 
 // γ ū: negative where energy is lost. In an impact p takes a row from `before` to `move`, γ − p
 // from there to `after`.
 double EnergyAuditor::row_work(const Impulses& step, int row) const {
   const double all = step.impulses[row];
-  if (step.whole) return 0.5 * all * (rate_before_[row] + rate_after_[row]);
-  const double p = step.move_impulses[row];
-  return 0.5 * (p * (rate_before_[row] + rate_move_[row]) +
-                (all - p) * (rate_move_[row] + rate_after_[row]));
+  const double before = rate_before(step, row), after = rate_after(step, row);
+  if (step.whole) return 0.5 * all * (before + after);
+  const double p = step.move_impulses[row], move = rate_move(step, row);
+  return 0.5 * (p * (before + move) + (all - p) * (move + after));
+}
+
+// The rate for which ½γ(before + late) is the work of both parts of γ: in impacts not that after.
+double EnergyAuditor::late(const Impulses& step, int row) const {
+  const double all = step.impulses[row];
+  if (step.whole || all == 0) return rate_after(step, row);
+  return 2 * row_work(step, row) / all - rate_before(step, row);
 }
 
 // A damper's impulse is −hD((1 − θ)v + θv⁺), implicit with θ = 1; its power P(v) = vᵀDv is all we
@@ -165,7 +178,7 @@ void EnergyAuditor::add_drive(const Impulses& step, int row, const Law& law,
                               EnergyFlow& flow) const {
   const double impulse = step.impulses[row];
   const double g_t = step.rows.g_t[row], gains = step.rows.jdot_v[row];
-  const double had = std::isnan(known_[row]) ? rate_before_[row] - g_t : known_[row];  // J v
+  const double had = std::isnan(known_[row]) ? rate_before(step, row) - g_t : known_[row];  // J v
   if (holds_position(law)) {
     flow.supplied -= impulse * g_t;
     flow.drive += lost_in_jump(step, row, had + g_t - known_step_ * gains);
@@ -184,11 +197,11 @@ void EnergyAuditor::add_spring(const Impulses& step, int block, EnergyFlow& flow
   const bool equality = law.kind == LawKind::equality;
   const int first = rows.J.row_start[block];
   for (int r = first; r < first + (equality ? law.dim : 1); ++r) {
-    const double after = rows.g[r] + step.h * rate_after_[r];
+    const double after = rows.g[r] + step.h * rate_after(step, r);
     const double spring = -step.h * law.stiffness * (equality ? after : std::min(after, 0.0));
-    const double mean = 0.5 * (rate_before_[r] + late(step, r));
+    const double mean = 0.5 * (rate_before(step, r) + late(step, r));
     if (equality) {
-      flow.damping += step.h * law.damping * rate_after_[r] * mean;
+      flow.damping += step.h * law.damping * rate_after(step, r) * mean;
     } else if (rows.g[r] <= 0) {
       flow.damping -= (step.impulses[r] - spring) * mean;
     }
@@ -208,7 +221,8 @@ void EnergyAuditor::add_joint(const Impulses& step, int block, EnergyFlow& flow)
     }
     flow.supplied -= step.impulses[r] * rows.g_t[r];
     if (jumped_ && holds_position(law)) flow.drive += lost_in_jump(step, r, jumps_[r]);
-    if (known_step_ == 0 && !is_soft(law)) flow.impact -= 0.5 * step.impulses[r] * rate_before_[r];
+    if (known_step_ == 0 && !is_soft(law))
+      flow.impact -= 0.5 * step.impulses[r] * rate_before(step, r);
   }
   if (is_soft(law)) add_spring(step, block, flow);
 }
@@ -218,7 +232,7 @@ void EnergyAuditor::add_joint(const Impulses& step, int block, EnergyFlow& flow)
 // h leaves the gap ½κh² beside where it was to be; an edge that is met does not.
 double EnergyAuditor::turned(const Impulses& step, int row) const {
   if (std::isnan(known_[row])) return 0;
-  const double turn = rate_before_[row] - step.rows.g_t[row] - known_[row];
+  const double turn = rate_before(step, row) - step.rows.g_t[row] - known_[row];
   const double chord = 2 * (step.rows.g[row] - predicted_[row]) / known_step_;
   if (turn < 0) return std::min(0.0, std::max(turn, chord));
   return std::max(0.0, std::min(turn, chord));
@@ -264,46 +278,30 @@ void EnergyAuditor::add_block(const Impulses& step, int block, EnergyFlow& flow)
   }
 }
 
-void EnergyAuditor::measure_rates(const Impulses& step) {
-  const Interactions& rows = step.rows;
-  const Eigen::Map<const Vector> g_t(rows.g_t.data(), rows.rows());
-  for (Vector* rate : {&rate_before_, &rate_after_, &rate_move_}) {
-    if (rate->size() != rows.rows()) rate->resize(rows.rows());
-  }
-  share_items(threads_, rows.rows(), at_a_time, [&](int r) {
-    rate_before_[r] = step.rate_before[r] + g_t[r];
-    rate_after_[r] = step.rate_after[r] + g_t[r];
-    rate_move_[r] = step.rate_move[r] + g_t[r];
-  });
-  if (step.whole) return;
-  rate_late_ = rate_after_;
-  for (int r = 0; r < rows.rows(); ++r) {
-    if (const double all = step.impulses[r]; all != 0)
-      rate_late_[r] = 2 * row_work(step, r) / all - rate_before_[r];
-  }
+void EnergyAuditor::find_mass(const State& state) {
+  if (!mass_is_known_) system_.mass(state, mass_);
+  mass_is_known_ = system_.has_constant_mass();
 }
 
 void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemory& memory,
                         StepReport& report) {
   const Interactions& rows = step.rows;
   mean_ = 0.5 * (step.v_before + step.v_move);
-  measure_rates(step);
-  report.stored_before = stored_ = stored(rows, true) + stored(rows, false);
-  recall_rates(rows, memory);
+  const std::vector<double>* kept = find_kept(memory);
+  known_.resize(rows.rows());
+  predicted_.resize(rows.rows());
+  kept_.resize(1 + 2 * rows.rows());
   jumped_ = known_step_ > 0 && system_.rate_jumps(state, known_step_, rows, jumps_);
-  energies_ = system_.energies(state);
-  system_.mass(state, mass_);
-  multiply(mass_, step.v_after, work_, threads_);
-  const double kinetic_after = 0.5 * work_.dot(step.v_after);
-  given_ = work_of_impulses(step) - kinetic_after;
-  report.energy = {};
-  add_forces(state, step, report.energy);
-  report.energy += share_sum(threads_, rows.blocks(), at_a_time, flows_, [&](int first, int last) {
-    EnergyFlow flow;
-    for (int i = first; i < last; ++i) add_block(step, i, flow);
-    return flow;
+  const Sums sums = share_sum(threads_, rows.blocks(), at_a_time, sums_, [&](int first, int last) {
+    return add_blocks(step, memory, kept, first, last);
   });
-  keep_rates(step);
+  report.stored_before = sums.stored;
+  stored_ = kept != nullptr ? kept->front() : sums.stored;
+  potential_ = system_.energies(state).potential;
+  find_mass(state);
+  given_ = given_by_impulses(step, sums.work);
+  report.energy = sums.flow;
+  add_forces(state, step, report.energy);
   same_equalities_ = keep_equalities(rows);
   if (std::any_of(rows.laws.begin(), rows.laws.end(), stores_one_sided)) {
     soft_rows_ = rows;
@@ -332,14 +330,14 @@ void EnergyAuditor::finish(const State& state, StepMemory& memory, StepReport& r
   end_rows_.gaps_only = true;
   system_.measure(state, end_rows_);
   report.joint_error = joint_error(end_rows_);
-  report.stored = stored(end_rows_, true);
+  report.stored = stored_in(end_rows_, true);
   if (soft_rows_.blocks() > 0) {
     system_.measure(state, soft_rows_);
-    report.stored += stored(soft_rows_, false);
+    report.stored += stored_in(soft_rows_, false);
   }
   report.energy.defect = 0;
-  report.energy.defect = given_ + now.kinetic + now.potential - energies_.potential +
-                         report.stored - stored_ - report.energy.sum();
+  report.energy.defect = given_ + now.kinetic + now.potential - potential_ + report.stored -
+                         stored_ - report.energy.sum();
   report.audited = true;
   kept_[0] = report.stored;
   memory.arrays.at(audit_array).swap(kept_);
@@ -350,7 +348,7 @@ void EnergyAuditor::displace(const State& from, const State& to, StepMemory& mem
   if (!report.audited) return;
   const Energies before = system_.energies(from), after = system_.energies(to);
   system_.interactions(to, {}, end_rows_);
-  const double held = stored(end_rows_, true) + stored(end_rows_, false);
+  const double held = stored_in(end_rows_, true) + stored_in(end_rows_, false);
   report.energy.defect +=
       after.kinetic + after.potential + held - before.kinetic - before.potential - report.stored;
   report.stored = held;
@@ -428,7 +426,7 @@ void EnergyAuditor::add(const State& state, const Motion& part, StepReport& repo
   flow.friction = 0.5 * part.h * (now_.powers.friction + next_.powers.friction);
   flow.damping = 0.5 * part.h * (now_.powers.dissipated + next_.powers.dissipated);
   add_rows(part, flow);
-  system_.mass(state, mass_);
+  find_mass(state);
   multiply(mass_, part.v_claimed, work_);
   flow.defect = 0.5 * work_.dot(part.v_claimed) - now_.energies.kinetic + next_.energies.potential -
                 now_.energies.potential + next_.stored - now_.stored - flow.sum();

@@ -80,10 +80,34 @@ class EnergyAuditor {
     Powers powers;
     Vector lambda, rate, g_t;
   };
-  void recall_rates(const Interactions& rows, const StepMemory& memory);
-  void recall_rates(const Interactions& rows, const StepMemory& memory,
-                    const std::vector<double>& kept, int first, int last);
-  double stored(const Interactions& rows, bool equalities);
+  /// Sums over some blocks.
+  struct Sums {
+    EnergyFlow flow;
+    double stored = 0;  ///< at the start
+    double work = 0;    ///< of the impulses, on the velocities of the bodies
+    Sums& operator+=(const Sums& s) {
+      flow += s.flow;
+      stored += s.stored;
+      work += s.work;
+      return *this;
+    }
+  };
+  const std::vector<double>* find_kept(const StepMemory& memory);
+  void recall_block(const Interactions& rows, int block, const StepMemory& memory,
+                    const std::vector<double>& kept, std::size_t& next);
+  void keep_block(const Impulses& step, int block);
+  Sums add_blocks(const Impulses& step, const StepMemory& memory, const std::vector<double>* kept,
+                  int first, int last);
+  /// u = J v + g_t.
+  static double rate_before(const Impulses& step, int row) {
+    return step.rate_before[row] + step.rows.g_t[row];
+  }
+  static double rate_move(const Impulses& step, int row) {
+    return step.rate_move[row] + step.rows.g_t[row];
+  }
+  static double rate_after(const Impulses& step, int row) {
+    return step.rate_after[row] + step.rows.g_t[row];
+  }
   double row_work(const Impulses& step, int row) const;
   void add_block(const Impulses& step, int block, EnergyFlow& flow) const;
   void add_joint(const Impulses& step, int block, EnergyFlow& flow) const;
@@ -93,35 +117,30 @@ class EnergyAuditor {
   void add_spring(const Impulses& step, int block, EnergyFlow& flow) const;
   double turned(const Impulses& step, int row) const;
   void add_forces(const State& state, const Impulses& step, EnergyFlow& flow);
-  double work_of_impulses(const Impulses& step);
-  void measure_rates(const Impulses& step);
-  double late(const Impulses& step, int row) const {
-    return step.whole ? rate_after_[row] : rate_late_[row];
-  }
-  void keep_rates(const Impulses& step);
+  void find_mass(const State& state);
+  double given_by_impulses(const Impulses& step, double work);
+  double late(const Impulses& step, int row) const;
   bool keep_equalities(const Interactions& rows);
   void look(const State& state, const Motion& at, Moment& out);
   void add_rows(const Motion& part, EnergyFlow& flow) const;
 
   SystemAccess system_;
   ThreadPool* threads_ = nullptr;
-  std::vector<double> sums_ = {};
-  std::vector<EnergyFlow> flows_ = {};
+  std::vector<Sums> sums_ = {};
   Interactions end_rows_;         ///< equalities at the end of a step
   bool same_equalities_ = false;  ///< those of the step are the kept ones
   Interactions soft_rows_;  ///< those of the step, if a one-sided row stores energy; else none
   BlockMatrix mass_;
+  bool mass_is_known_ = false;
   State probe_;
-  Vector mean_, work_, smooth_, rate_before_, rate_after_;
-  Vector rate_move_;  ///< with which gaps change
-  Vector rate_late_;  ///< ½γ(before + late) is the work of both parts of γ, in impacts: not after
+  Vector mean_, work_, change_;
   std::vector<double> known_ = {};      ///< per row: the rate at the end of the last step, or NaN
   std::vector<double> predicted_ = {};  ///< per row: the gap that was to be expected
   std::vector<double> jumps_ = {};  ///< per row, of g_t since the last step, if it has `jumped_`
   bool jumped_ = false;
   std::vector<double> kept_ = {};  ///< what the next step recalls
   double known_step_ = 0;          ///< [s] length of the last step, 0 at the start of a run
-  Energies energies_;              ///< at the start of a step
+  double potential_ = 0;           ///< at the start of a step
   double stored_ = 0;              ///< … with what the last step left
   double given_ = 0;               ///< by impulses, less the kinetic energy after them
   Moment now_, next_;

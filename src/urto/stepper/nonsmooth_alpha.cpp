@@ -37,14 +37,6 @@ double largest(const Eigen::Ref<const Vector>& v) {
   return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
 }
 
-Eigen::Map<const Vector> as_vector(const std::vector<double>& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
-}
-
-void store(const Vector& v, std::vector<double>& out) {
-  out.assign(v.data(), v.data() + v.size());
-}
-
 }  // namespace
 
 NonsmoothAlphaStepper::NonsmoothAlphaStepper(const System& system, const SimulationOptions& options)
