@@ -1,7 +1,9 @@
 // Mass and tangents of the rigid model, which of its springs a step resolves, and how the forces
 // and rates of its rows change with the positions.
 #include <algorithm>
+#include <array>
 
+#include "urto/math/convex_set.h"
 #include "urto/mechanics/rigid_scratch.h"
 
 namespace urto {
