@@ -132,7 +132,7 @@ TEST_F(ReportCommand, PlotsPicturesAndNumbers) {
   EXPECT_FALSE(fs::exists(path("e.png")));
   EXPECT_EQ(std::distance(fs::directory_iterator(path("")), {}), 6)
       << "two scenes, the result, e.csv, and this test's .out and .err: nothing is left over";
-  if (std::system("/usr/bin/python3 -c 'import matplotlib' >/dev/null 2>&1") != 0) {
+  if (samples::shell("/usr/bin/python3 -c 'import matplotlib' >/dev/null 2>&1") != 0) {
     GTEST_SKIP() << "no matplotlib; script/setup bench installs it";
   }
   const Output o = run("plot a --what energy --what body:ball:z -o e.png");

@@ -49,7 +49,7 @@ class RunCommand : public samples::FolderTest {
       std::vector<char*> argv{const_cast<char*>("urto")};
       for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
       argv.push_back(nullptr);
-      std::signal(signal, SIG_DFL);  // a shell may have us ignore it
+      for (const int s : samples::inherited_signals) std::signal(s, SIG_DFL);
       execv(URTO_COMMAND, argv.data());
       std::_Exit(99);
     }
@@ -172,7 +172,7 @@ TEST_F(RunCommand, TwoInOneFolderAreRefusedAndTheFirstSaysHowItWent) {
       ">code) & ";
   const std::string second = "while ! [ -e both/.urto-lock ]; do sleep 0.01; done; '" URTO_COMMAND
                              "' run hanging.json -o both -q 2>second; echo $? >other; wait";
-  ASSERT_EQ(std::system(("cd '" + path("").string() + "'; " + missed + second).c_str()), 0);
+  ASSERT_EQ(samples::shell("cd '" + path("").string() + "'; " + missed + second), 0);
   EXPECT_EQ(contents(path("code")), "3\n") << contents(path("first"));
   EXPECT_EQ(contents(path("other")), "2\n");
   EXPECT_TRUE(says(contents(path("second")), "both: found a directory that process "));
@@ -211,7 +211,7 @@ TEST_F(RunCommand, ASearchForAnEquilibriumCanBeInterrupted) {
   const std::string line = "cd '" + path("").string() +
                            "' && timeout --preserve-status -s INT 2 '" URTO_COMMAND
                            "' statics falling.json --max-iterations 2000000000 2>.err >.out";
-  const int status = std::system(line.c_str());
+  const int status = samples::shell(line);
   EXPECT_EQ(WEXITSTATUS(status), 130) << contents(path(".err"));
   EXPECT_TRUE(says(contents(path(".err")), "interrupted after "));
 }

@@ -308,7 +308,7 @@ TEST_F(Command, ProblemsAreExportedForCvxopt) {
   EXPECT_FALSE(fs::exists(path("scripts/small_lcp.py")));
   ASSERT_TRUE(fs::exists(path("scripts/mix.py")));
   ASSERT_TRUE(fs::exists(path("results/mix.csv")));
-  if (std::system("/usr/bin/python3 -c '' >/dev/null 2>&1") != 0) GTEST_SKIP() << "no Python";
+  if (samples::shell("/usr/bin/python3 -c '' >/dev/null 2>&1") != 0) GTEST_SKIP() << "no Python";
   // A stand-in for CVXOPT that keeps triplets and vectors.
   fs::create_directories(path("scripts/cvxopt"));
   std::ofstream(path("scripts/cvxopt/__init__.py")) << R"(
@@ -344,7 +344,7 @@ print('agreed')
 )";
   const std::string line =
       "cd '" + path("scripts").string() + "' && /usr/bin/python3 check.py >../.out 2>../.err";
-  EXPECT_EQ(std::system(line.c_str()), 0) << contents(path(".err"));
+  EXPECT_EQ(samples::shell(line), 0) << contents(path(".err"));
   EXPECT_TRUE(says(contents(path(".out")), "agreed"));
 }
 

@@ -1,7 +1,6 @@
 // The `urto` command as its users meet it: exit code and what it writes.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,6 +9,8 @@
 #include <sys/wait.h>
 
 #include <gtest/gtest.h>
+
+#include "support/shell.h"
 
 namespace urto::samples {
 
@@ -33,7 +34,7 @@ inline Output run_command(const std::filesystem::path& folder, const std::string
                           const std::string& prefix = "") {
   const std::string line = "cd '" + folder.string() + "' && " + prefix + " '" URTO_COMMAND "' " +
                            arguments + " >.out 2>.err </dev/null";
-  const int status = std::system(line.c_str());
+  const int status = shell(line);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(folder / ".out"),
           contents(folder / ".err")};
 }
