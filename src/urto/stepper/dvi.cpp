@@ -12,6 +12,8 @@ namespace {
 
 constexpr int projection_rounds = 5;
 constexpr int blocks_at_a_time = 256;  // what a thread takes at once
+// Of a block: what laws are asked for is far apart in memory.
+constexpr std::uint8_t is_special = 1, is_joint = 2;
 constexpr std::string_view joint_account = "dvi_joint_work";
 /// What rigid joints may have given in all, relative to the largest kinetic energy of the run.
 constexpr double joint_credit = 1e-3;
@@ -104,15 +106,16 @@ void DviStepper::detect(const State& state, double h) {
 // Pulls add to bodies and rebounds to a list: by one thread, in the order of the rows.
 void DviStepper::add_laws(double h, const StepMemory& memory) {
   const int blocks = kernel_.rows.blocks();
-  special_.resize(blocks);
+  marks_.resize(blocks);
   closing_.assign(blocks, 0.0);
   share_items(&kernel_.threads, blocks, blocks_at_a_time, [&](int i) {
     const Law& law = kernel_.rows.laws[i];
-    special_[i] = law.cohesion != 0 || law.restitution > 0 ? 1 : 0;
+    const bool special = law.cohesion != 0 || law.restitution > 0;
+    marks_[i] = (special ? is_special : 0) | (holds_position(law) ? is_joint : 0);
     add_law(i, h, memory);
   });
   for (int i = 0; i < blocks; ++i) {
-    if (special_[i] != 0) {
+    if ((marks_[i] & is_special) != 0) {
       kernel_.add_pull(i);
       kernel_.add_rebound(i);
     }
@@ -183,7 +186,8 @@ void DviStepper::assemble(const State& state, double h, Tangent kind) {
 bool DviStepper::limit_joint_work(const State& state, StepMemory& memory, StepReport& report) {
   const StepperOptions& options = kernel_.options.stepper;
   const std::vector<Law>& laws = kernel_.rows.laws;
-  if (!options.stabilise || !std::any_of(laws.begin(), laws.end(), holds_position)) return false;
+  const auto marks_joint = [](std::uint8_t marks) { return (marks & is_joint) != 0; };
+  if (!options.stabilise || std::none_of(marks_.begin(), marks_.end(), marks_joint)) return false;
   std::vector<double>& account = memory.arrays.at(joint_account);
   if (account.size() != 2) account.assign(2, 0.0);
   const double kinetic = kernel_.system.energies(state).kinetic;

@@ -62,12 +62,13 @@ class DviStepper : public Stepper {
   bool limit_joint_work(const State& state, StepMemory& memory, StepReport& report);
 
   Vector unused_;
-  std::vector<std::uint8_t> special_ = {};  ///< per block: pulls, or may rebound
-  std::vector<double> closing_ = {};        ///< per block: how fast curvature closes it [m/s]
-  std::vector<int> impacts_ = {};           ///< blocks whose impact is taken whole, this step
-  Certificate approach_certificate_;        ///< with them, of the problem that moves the bodies
-  Vector diagonal_;                         ///< of H
-  std::vector<std::uint8_t> hit_ = {};      ///< per column where a body starts: something hits it
+  /// Per block: special if it pulls or may rebound; a rigid joint.
+  std::vector<std::uint8_t> marks_ = {};
+  std::vector<double> closing_ = {};    ///< per block: how fast curvature closes it [m/s]
+  std::vector<int> impacts_ = {};       ///< blocks whose impact is taken whole, this step
+  Certificate approach_certificate_;    ///< with them, of the problem that moves the bodies
+  Vector diagonal_;                     ///< of H
+  std::vector<std::uint8_t> hit_ = {};  ///< per column where a body starts: something hits it
 };
 
 }  // namespace urto

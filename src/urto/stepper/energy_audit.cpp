@@ -103,6 +103,8 @@ EnergyAuditor::Sums EnergyAuditor::add_blocks(const Impulses& step, const StepMe
   std::size_t next = 0;
   for (int i = first; i < last; ++i) {
     sums.stored += stored_in(rows, i);
+    sums.equalities = sums.equalities || rows.laws[i].kind == LawKind::equality;
+    sums.one_sided_stores = sums.one_sided_stores || stores_one_sided(rows.laws[i]);
     for (int r = rows.J.row_start[i]; r < rows.J.row_start[i + 1]; ++r) {
       known_[r] = predicted_[r] = unknown;
       sums.work += row_work(step, r) - step.impulses[r] * rows.g_t[r];
@@ -302,8 +304,13 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   given_ = given_by_impulses(step, sums.work);
   report.energy = sums.flow;
   add_forces(state, step, report.energy);
-  same_equalities_ = keep_equalities(rows);
-  if (std::any_of(rows.laws.begin(), rows.laws.end(), stores_one_sided)) {
+  keep_rows(rows, sums);
+}
+
+// What `finish` will measure again.
+void EnergyAuditor::keep_rows(const Interactions& rows, const Sums& sums) {
+  same_equalities_ = sums.equalities ? keep_equalities(rows) : end_rows_.blocks() == 0;
+  if (sums.one_sided_stores) {
     soft_rows_ = rows;
   } else if (soft_rows_.blocks() > 0) {
     soft_rows_.clear(rows.J.columns);

@@ -85,10 +85,13 @@ class EnergyAuditor {
     EnergyFlow flow;
     double stored = 0;  ///< at the start
     double work = 0;    ///< of the impulses, on the velocities of the bodies
+    bool equalities = false, one_sided_stores = false;  ///< there are such blocks
     Sums& operator+=(const Sums& s) {
       flow += s.flow;
       stored += s.stored;
       work += s.work;
+      equalities = equalities || s.equalities;
+      one_sided_stores = one_sided_stores || s.one_sided_stores;
       return *this;
     }
   };
@@ -120,6 +123,7 @@ class EnergyAuditor {
   void find_mass(const State& state);
   double given_by_impulses(const Impulses& step, double work);
   double late(const Impulses& step, int row) const;
+  void keep_rows(const Interactions& rows, const Sums& sums);
   bool keep_equalities(const Interactions& rows);
   void look(const State& state, const Motion& at, Moment& out);
   void add_rows(const Motion& part, EnergyFlow& flow) const;

@@ -80,9 +80,13 @@ void add(const SolveCounts& c, StepSolveReport& r) {
   r.linear += c.linear;
 }
 
-// FNV-1a, to compare which contacts carry load in two steps.
-void mix(std::uint64_t& hash, std::uint64_t value) {
-  hash = (hash ^ value) * 1099511628211ULL;
+// A hash, to compare which contacts carry load in two steps: the sum of theirs, whatever there is
+// between them (finaliser of splitmix64: Steele, Lea and Flood 2014).
+std::uint64_t scrambled(std::uint64_t id, std::uint8_t rebounds) {
+  std::uint64_t z = (id ^ (rebounds * 0xD6E8FEB86659FD93ULL)) + 0x9E3779B97F4A7C15ULL;
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31U);
 }
 
 }  // namespace
@@ -224,13 +228,13 @@ void ImpulseKernel::certify(const State& state, StepReport& report) {
 void ImpulseKernel::audit(const State& state, double late, const StepMemory& memory,
                           StepReport& report) {
   report.h = h_;
-  report.penetration = report.early_rebound = 0;
-  report.contacts = report.active = 0;
-  report.active_set = 1469598103934665603ULL;
-  for (int i = 0; i < rows.blocks(); ++i) {
-    const LawKind kind = rows.laws[i].kind;
-    if (kind == LawKind::unilateral || kind == LawKind::coulomb) count_contact(i, report);
-  }
+  const ContactCounts counts = share_sum(&threads, rows.blocks(), blocks_at_a_time, counts_,
+                                         [&](int first, int last) { return count(first, last); });
+  report.penetration = counts.penetration;
+  report.early_rebound = counts.early_rebound;
+  report.contacts = counts.contacts;
+  report.active = counts.active;
+  report.active_set = counts.active_set;
   measure_rates();
   auditor_.add(state,
                {.rows = rows,
@@ -250,16 +254,30 @@ void ImpulseKernel::audit(const State& state, double late, const StepMemory& mem
                memory, report);
 }
 
-void ImpulseKernel::count_contact(int block, StepReport& report) {
-  const int first = rows.J.row_start[block];
-  ++report.contacts;
-  if (!is_soft(rows.laws[block])) report.penetration = std::max(report.penetration, -rows.g[first]);
-  if (impulses[first] <= 0) return;
-  ++report.active;
-  if (rebounds_[block] != 0)
-    report.early_rebound = std::max(report.early_rebound, std::abs(rows.g[first]));
-  mix(report.active_set, rows.ids[block]);
-  mix(report.active_set, rebounds_[block]);
+ImpulseKernel::ContactCounts ImpulseKernel::count(int first, int last) const {
+  ContactCounts counts;
+  for (int i = first; i < last; ++i) {
+    const Law& law = rows.laws[i];
+    if (law.kind != LawKind::unilateral && law.kind != LawKind::coulomb) continue;
+    const int row = rows.J.row_start[i];
+    ++counts.contacts;
+    if (!is_soft(law)) counts.penetration = std::max(counts.penetration, -rows.g[row]);
+    if (impulses[row] <= 0) continue;
+    ++counts.active;
+    if (rebounds_[i] != 0)
+      counts.early_rebound = std::max(counts.early_rebound, std::abs(rows.g[row]));
+    counts.active_set += scrambled(rows.ids[i], rebounds_[i]);
+  }
+  return counts;
+}
+
+ImpulseKernel::ContactCounts& ImpulseKernel::ContactCounts::operator+=(const ContactCounts& c) {
+  penetration = std::max(penetration, c.penetration);
+  early_rebound = std::max(early_rebound, c.early_rebound);
+  contacts += c.contacts;
+  active += c.active;
+  active_set += c.active_set;
+  return *this;
 }
 
 }  // namespace urto

@@ -123,7 +123,14 @@ class ImpulseKernel {
   double approach_of(int block) const;
   void measure_rates();
   std::array<double, max_block> work(int block) const;
-  void count_contact(int block, StepReport& report);
+  /// Contacts and limits of some blocks, in their order.
+  struct ContactCounts {
+    double penetration = 0, early_rebound = 0;
+    int contacts = 0, active = 0;
+    std::uint64_t active_set = 0;
+    ContactCounts& operator+=(const ContactCounts& c);
+  };
+  ContactCounts count(int first, int last) const;
 
   double h_ = 0;
   bool whole_ = true;    ///< v_move is v_after
@@ -138,6 +145,7 @@ class ImpulseKernel {
   bool rate_before_known_ = false, rates_known_ = false;  ///< for these rows; and this solution
   std::vector<std::uint8_t> rebounds_ = {};               ///< per block, this step
   std::vector<Rebound> rebound_rows_ = {};
+  std::vector<ContactCounts> counts_ = {};  ///< of some blocks each
   std::vector<std::uint8_t> limited_ = {};  ///< per block: in `rebound_rows_`
   Islands islands_;
   std::vector<ReboundIsland> rebound_islands_ = {};
