@@ -5,7 +5,7 @@
 
 namespace urto {
 
-bool Islands::can_find(const StepProblem& p) {
+bool Islands::may_have_islands(const StepProblem& p) {
   const auto* H = std::get_if<BlockMatrix>(&p.H);
   if (H == nullptr || p.dofs() == 0 || H->symmetry != BlockMatrix::Symmetry::symmetric)
     return false;
@@ -14,10 +14,37 @@ bool Islands::can_find(const StepProblem& p) {
       if (it.row() != c) return false;
     }
   }
-  number_nodes(*H);
+  return true;
+}
+
+bool Islands::entries_are_on_nodes(const StepProblem& p) const {
   return std::all_of(p.J.entries.begin(), p.J.entries.end(), [&](const BlockRows::Entry& entry) {
     return node_of_dof_[entry.column] == node_of_dof_[entry.column + entry.width - 1];
   });
+}
+
+// While who touches whom stays as it was, as it mostly does, so do the islands.
+bool Islands::is_known(const StepProblem& p, bool apart) const {
+  const auto& H = std::get<BlockMatrix>(p.H);
+  if (!known_ || apart != pattern_.apart || H.start != start_ ||
+      H.couplings != pattern_.couplings || p.J.row_start != pattern_.row_start ||
+      p.J.entry_start != pattern_.entry_start || p.J.entries != pattern_.entries)
+    return false;
+  for (int i = 0; i < p.blocks(); ++i) {
+    if ((p.K.sets[i].kind == SetKind::free) != (pattern_.linear[i] != 0)) return false;
+  }
+  return true;
+}
+
+void Islands::remember(const StepProblem& p, bool apart) {
+  pattern_.apart = apart;
+  pattern_.couplings = std::get<BlockMatrix>(p.H).couplings;
+  pattern_.row_start = p.J.row_start;
+  pattern_.entry_start = p.J.entry_start;
+  pattern_.entries = p.J.entries;
+  pattern_.linear.resize(p.blocks());
+  for (int i = 0; i < p.blocks(); ++i)
+    pattern_.linear[i] = p.K.sets[i].kind == SetKind::free ? 1 : 0;
 }
 
 int Islands::root(int node) {
@@ -126,10 +153,17 @@ void Islands::list_members(const StepProblem& p) {
 }
 
 bool Islands::find(const StepProblem& p, bool apart) {
-  if (!can_find(p)) return false;
-  join_nodes(p, apart);
-  count_members(p);
-  list_members(p);
+  if (!may_have_islands(p)) return false;
+  if (!is_known(p, apart)) {
+    known_ = false;
+    number_nodes(std::get<BlockMatrix>(p.H));
+    if (!entries_are_on_nodes(p)) return false;
+    join_nodes(p, apart);
+    count_members(p);
+    list_members(p);
+    remember(p, apart);
+    known_ = true;
+  }
   compliance_.assign(p.rows(), 0.0);
   for (int c = 0; p.E.nonZeros() > 0 && c < p.E.outerSize(); ++c) {
     for (SparseMatrix::InnerIterator it(p.E, c); it; ++it) compliance_[c] += it.value();

@@ -3,6 +3,7 @@
 // size, in storage that is kept; no island costs the whole problem anything.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -57,7 +58,18 @@ class Islands {
 
  private:
   static std::size_t size(int n) { return static_cast<std::size_t>(n); }
-  bool can_find(const StepProblem& p);
+  /// What islands depend on, of a problem.
+  struct Pattern {
+    bool apart = false;
+    std::vector<int> row_start = {}, entry_start = {};
+    std::vector<BlockRows::Entry> entries = {};
+    std::vector<BlockMatrix::Coupling> couplings = {};
+    std::vector<std::uint8_t> linear = {};  ///< per row block
+  };
+  static bool may_have_islands(const StepProblem& p);
+  bool is_known(const StepProblem& p, bool apart) const;
+  void remember(const StepProblem& p, bool apart);
+  bool entries_are_on_nodes(const StepProblem& p) const;
   int root(int node);
   void join(int a, int b);
   void number_nodes(const BlockMatrix& H);
@@ -65,6 +77,8 @@ class Islands {
   void count_members(const StepProblem& p);
   void list_members(const StepProblem& p);
 
+  bool known_ = false;  ///< the lists are those of `pattern_`, and of an H with `start_`
+  Pattern pattern_ = {};
   std::vector<int> start_ = {};  ///< of H, when node_of_dof_ was filled
   std::vector<int> node_of_dof_ = {}, parent_ = {}, island_of_node_ = {}, island_of_block_ = {};
   std::vector<int> nodes_ = {}, couplings_ = {}, blocks_ = {}, place_ = {}, idle_ = {};

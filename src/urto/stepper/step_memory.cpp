@@ -16,7 +16,7 @@ void remember(const Interactions& rows, const Vector& lambda, double h, StepMemo
   memory.h = h;
   memory.items.resize(rows.blocks());
   for (int i = 0; i < rows.blocks(); ++i)
-    memory.items[i] = {rows.ids[i], rows.J.row_start[i], rows.laws[i].dim};
+    memory.items[i] = {rows.ids[i], rows.J.row_start[i], rows.J.height(i)};
   if (!std::is_sorted(memory.items.begin(), memory.items.end(), before))
     std::sort(memory.items.begin(), memory.items.end(), before);
   memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
@@ -37,7 +37,7 @@ void recall(const StepMemory& memory, const Interactions& rows, double h, Vector
   const double scale = memory.h > 0 ? h / memory.h : 0;
   std::size_t next = 0;
   for (int i = 0; i < rows.blocks(); ++i) {
-    const StepMemory::Item* item = memory.find(rows.ids[i], rows.laws[i].dim, next);
+    const StepMemory::Item* item = memory.find(rows.ids[i], rows.J.height(i), next);
     if (item == nullptr) continue;
     for (int r = 0; r < item->dim; ++r)
       lambda[rows.J.row_start[i] + r] = scale * memory.lambda[item->start + r];
