@@ -4,18 +4,17 @@
 #include <cmath>
 #include <limits>
 
+#include "urto/stepper/alpha_helpers.h"
+
 namespace urto {
 namespace {
 
-constexpr double closed_gap = 1e-9;  ///< [m], as in alpha_equations.cpp
-
-bool is_contact(const Law& law) {
-  return law.kind == LawKind::unilateral || law.kind == LawKind::coulomb;
-}
-
 bool keeps_position(const Law& law) {
-  return law.kind == LawKind::equality ? !law.on_velocity : is_contact(law) && !is_soft(law);
+  return law.kind == LawKind::equality ? !law.on_velocity
+                                       : alpha_rows::is_contact(law) && !is_soft(law);
 }
+
+constexpr double smallest_problem = 1e-8;  ///< [m/s]
 
 /// A correction that positions cannot tell from none.
 bool is_nothing(const AlphaStep& step) {
@@ -40,7 +39,7 @@ AlphaPositions::AlphaPositions(SystemAccess& system, const SimulationOptions& op
 
 /// Contacts have their normal row only.
 int AlphaPositions::height(const Interactions& rows, int block) const {
-  return is_contact(rows.laws[block]) ? 1 : rows.laws[block].dim;
+  return alpha_rows::is_contact(rows.laws[block]) ? 1 : rows.laws[block].dim;
 }
 
 void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, bool flexible) {
@@ -78,12 +77,13 @@ void AlphaPositions::include(const Interactions& rows, const Vector& nu) {
     const Law& law = rows.laws[i];
     if (!keeps_position(law) || (is_soft(law) && !with_springs_)) continue;
     const int first = rows.J.row_start[i];
-    if (!is_contact(law) || rows.g[first] <= closed_gap || nu[first] > 0) included_[i] = 1;
+    if (!alpha_rows::is_contact(law) || rows.g[first] <= alpha_rows::closed_gap || nu[first] > 0)
+      included_[i] = 1;
     if (included_[i] == 0) continue;
     const int height_of = height(rows, i);
     blocks_.push_back(i);
-    problem_.K.sets.push_back(is_contact(law) ? ConvexSet::nonnegative(1)
-                                              : ConvexSet::free(height_of));
+    problem_.K.sets.push_back(alpha_rows::is_contact(law) ? ConvexSet::nonnegative(1)
+                                                          : ConvexSet::free(height_of));
     problem_.K.start.push_back(problem_.K.start.back() + height_of);
     const double soft = is_soft(law) ? 1 / (kappa_ * law.stiffness) : 0;
     compliance_.insert(compliance_.end(), height_of, soft);
@@ -140,8 +140,8 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
     if (is_soft(law) || !keeps_position(law)) continue;
     const int first = rows.J.row_start[i];
     for (int r = first; r < first + height(rows, i); ++r) {
-      const double off =
-          is_contact(law) && !(nu[r] > 0) ? std::max(0.0, -rows.g[r]) : std::abs(rows.g[r]);
+      const double off = alpha_rows::is_contact(law) && !(nu[r] > 0) ? std::max(0.0, -rows.g[r])
+                                                                     : std::abs(rows.g[r]);
       error_ = std::max(error_, off);
     }
   }
@@ -190,7 +190,22 @@ void AlphaPositions::solve(AlphaStep& step, Interactions& rows, const Vector& ha
         for (int r = 0; r < height(rows, i); ++r)
           lambda_[row++] = nu[rows.J.row_start[i] + r] / step.h;
       }
+      // Solvers have floors below which a number is nothing. A correction of 1e-14 m is something:
+      // of the problem all of whose numbers are larger the solution is larger by as much.
+      double size = 0;
+      for (const double b : problem_.b) size = std::max(size, std::abs(b));
+      const bool small = size > 0 && size < smallest_problem;
+      if (small) {
+        problem_.a /= size;
+        for (double& b : problem_.b) b /= size;
+        x_ /= size;
+        lambda_ /= size;
+      }
       solver_->solve(problem_, solver_options_, x_, lambda_, report_);
+      if (small) {
+        x_ *= size;
+        lambda_ *= size;
+      }
     }
     step.U = step.h * x_;
     int row = 0;
