@@ -200,9 +200,10 @@ int run(CompareCommand c) {
 
 void add_options(CLI::App& sub, CompareCommand& c) {
   sub.add_option("SCENE", c.words.scene, "A scene file")->required();
-  sub.add_option("--steppers", c.words.steppers,
-                 "NAME,NAME[setting=value,…]: settings are those of the scene's \"simulation\" "
-                 "(default: the scene's)")
+  sub.add_option(
+         "--steppers", c.words.steppers,
+         "NAME,LABEL=NAME[setting=value,…]: settings are those of the scene's \"simulation\" "
+         "(default: the scene's)")
       ->type_name("LIST");
   sub.add_option("--steps", c.words.steps, "Time steps [s] (default: the scene's)")
       ->type_name("LIST");
@@ -214,7 +215,7 @@ void add_options(CLI::App& sub, CompareCommand& c) {
   sub.add_option("--reference", c.words.reference,
                  "The run that errors are measured by (default: the first stepper at a tenth of "
                  "the smallest step); none")
-      ->type_name("STEPPER:STEP");
+      ->type_name("STEPPER:STEP|STEPPER:tol=TOL");
   sub.add_option("--truth", c.words.truth,
                  "A closed form instead: ball.z=2-g/2*t^2, with the scene's parameters; or a CSV "
                  "file of time and quantities")

@@ -18,7 +18,8 @@ namespace {
 
 constexpr double finer = 10;  ///< so much is the reference's step shorter than the smallest
 
-/// A stepper as the user wrote it: "nonsmooth-alpha[alpha_algorithm=monolithic]".
+/// A stepper as the user wrote it, "nonsmooth-alpha[alpha_algorithm=monolithic]", or by the name
+/// that the user gave it, "GGL=nonsmooth-alpha[…]".
 struct Spec {
   std::string text = {};
   SimulationOptions options = {};
@@ -40,8 +41,11 @@ std::vector<double> numbers(const std::string& text, const std::string& where) {
 }
 
 // Settings go through the scene, so that they are checked as its own are.
-Spec load_spec(const CompareWords& words, const std::string& text, const std::string& where) {
-  Spec out{.text = text};
+Spec load_spec(const CompareWords& words, const std::string& given, const std::string& where) {
+  const std::size_t named = given.find('=');
+  const bool has_name = named != std::string::npos && named < given.find('[');
+  const std::string text = has_name ? given.substr(named + 1) : given;
+  Spec out{.text = has_name ? given.substr(0, named) : given};
   std::vector<std::string> set = words.set;
   const std::size_t bracket = text.find('[');
   if (bracket != std::string::npos && !text.ends_with(']'))
@@ -97,15 +101,24 @@ CompareCase reference_of(const CompareWords& words, const std::vector<Spec>& spe
                          const std::vector<double>& steps) {
   const double least = *std::ranges::min_element(steps) / finer;
   Spec spec = specs.front();
-  double step = least;
+  double step = least, tolerance = 0;
   if (!words.reference.empty()) {
     const std::size_t bracket = words.reference.rfind(']');
     const std::size_t colon = words.reference.find(':', bracket == std::string::npos ? 0 : bracket);
     spec = load_spec(words, words.reference.substr(0, colon), "--reference");
-    if (colon != std::string::npos)
-      step = positive(words.reference.substr(colon + 1), "--reference");
+    if (colon != std::string::npos) {
+      const std::string after = words.reference.substr(colon + 1);
+      constexpr std::string_view controlled = "tol=";
+      if (after.starts_with(controlled)) {
+        tolerance = positive(after.substr(controlled.size()), "--reference");
+        // What it is between its steps is a straight line.
+        spec.options.max_step = std::min(spec.options.max_step, least);
+      } else {
+        step = positive(after, "--reference");
+      }
+    }
   }
-  return make_case(spec, "", step, 0, false, true);
+  return make_case(spec, "", step, tolerance, false, true);
 }
 
 // ---- Closed forms

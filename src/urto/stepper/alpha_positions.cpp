@@ -14,8 +14,6 @@ bool keeps_position(const Law& law) {
                                        : alpha_rows::is_contact(law) && !is_soft(law);
 }
 
-constexpr double smallest_problem = 1e-8;  ///< [m/s]
-
 /// A correction that positions cannot tell from none.
 bool is_nothing(const AlphaStep& step) {
   return step.U.size() == 0 || step.U.lpNorm<Eigen::Infinity>() <= 2 * gap_rounding(step.start.q);
@@ -155,8 +153,9 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
     x_.setZero();
     lambda_.setZero();
   }
+  // The same size of positions as in is_nothing, or a gap between the two roundings has no answer.
   certifier_.certify(problem_, x_, lambda_, Friction::convex, certificate_,
-                     step.end.q.lpNorm<Eigen::Infinity>() / step.h);
+                     (1 + step.end.q.lpNorm<Eigen::Infinity>()) / step.h);
 }
 
 void AlphaPositions::certify(const AlphaStep& step, const Interactions& rows, const Vector& half,
@@ -190,22 +189,7 @@ void AlphaPositions::solve(AlphaStep& step, Interactions& rows, const Vector& ha
         for (int r = 0; r < height(rows, i); ++r)
           lambda_[row++] = nu[rows.J.row_start[i] + r] / step.h;
       }
-      // Solvers have floors below which a number is nothing. A correction of 1e-14 m is something:
-      // of the problem all of whose numbers are larger the solution is larger by as much.
-      double size = 0;
-      for (const double b : problem_.b) size = std::max(size, std::abs(b));
-      const bool small = size > 0 && size < smallest_problem;
-      if (small) {
-        problem_.a /= size;
-        for (double& b : problem_.b) b /= size;
-        x_ /= size;
-        lambda_ /= size;
-      }
       solver_->solve(problem_, solver_options_, x_, lambda_, report_);
-      if (small) {
-        x_ *= size;
-        lambda_ *= size;
-      }
     }
     step.U = step.h * x_;
     int row = 0;
