@@ -86,12 +86,6 @@ void SaddleLu::add_rows(const BlockRows& upper, const BlockRows& lower,
   }
 }
 
-void SaddleLu::add_rows(const SparseMatrix& J) {
-  add(J, dofs_, 0);
-  add(SparseMatrix(J.transpose()), 0, dofs_);
-  for (int r = 0; r < J.rows(); ++r) shift(dofs_ + r, -1);
-}
-
 bool SaddleLu::factorize(KeptLu::Pivots pivots) {
   usable_ = dense_ ? factorize_dense() : factorize_sparse(pivots);
   return usable_;

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "urto/math/types.h"
-
 namespace urto {
 
 struct NamedArrays {
@@ -37,13 +35,5 @@ struct NamedArrays {
   void clear() { arrays.clear(); }
   bool operator==(const NamedArrays&) const = default;
 };
-
-inline Eigen::Map<const Vector> as_vector(const std::vector<double>& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
-}
-
-inline void store(const Vector& v, std::vector<double>& out) {
-  out.assign(v.data(), v.data() + v.size());
-}
 
 }  // namespace urto

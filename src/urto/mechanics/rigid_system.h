@@ -30,7 +30,6 @@ class RigidSystem final : public System, public FreeRotation, public ContactTrac
   void force(const State& state, SystemWorkspace& work, Vector& f) const override;
   void assemble(const State& state, const Coefficients& c, Tangent kind, SystemWorkspace& work,
                 BlockMatrix& out) const override;
-  bool has_constant_mass() const override { return true; }  // inertia is in body axes
   void detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
               Interactions& rows) const override;
   void measure(const State& state, bool accelerations, SystemWorkspace& work,

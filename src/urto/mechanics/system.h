@@ -117,9 +117,6 @@ class System {
   virtual void assemble(const State& state, const Coefficients& c, Tangent kind,
                         SystemWorkspace& work, BlockMatrix& out) const = 0;
 
-  /// True if `assemble` gives the same M in every state.
-  virtual bool has_constant_mass() const { return false; }
-
   /// Which rows exist: laws, ids, origins, the nodes they touch, contacts. Overwrites `rows`, whose
   /// numbers stay zero.
   virtual void detect(const State& /*state*/, const DetectionQuery& /*query*/,
@@ -193,7 +190,6 @@ class SystemAccess {
     urto::increment_tangent(layout(), delta, T);
   }
   void force(const State& state, Vector& f) { system_.force(state, *work_, f); }
-  bool has_constant_mass() const { return system_.has_constant_mass(); }
   /// M(q), overwritten.
   void mass(const State& state, BlockMatrix& M) {
     M.start_assembly(layout().v_start, BlockMatrix::Symmetry::symmetric);

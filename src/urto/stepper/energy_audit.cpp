@@ -280,11 +280,6 @@ void EnergyAuditor::add_block(const Impulses& step, int block, EnergyFlow& flow)
   }
 }
 
-void EnergyAuditor::find_mass(const State& state) {
-  if (!mass_is_known_) system_.mass(state, mass_);
-  mass_is_known_ = system_.has_constant_mass();
-}
-
 void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemory& memory,
                         StepReport& report) {
   const Interactions& rows = step.rows;
@@ -300,7 +295,7 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   report.stored_before = sums.stored;
   stored_ = kept != nullptr ? kept->front() : sums.stored;
   potential_ = system_.energies(state).potential;
-  find_mass(state);
+  system_.mass(state, mass_);
   given_ = given_by_impulses(step, sums.work);
   report.energy = sums.flow;
   add_forces(state, step, report.energy);
@@ -433,7 +428,7 @@ void EnergyAuditor::add(const State& state, const Motion& part, StepReport& repo
   flow.friction = 0.5 * part.h * (now_.powers.friction + next_.powers.friction);
   flow.damping = 0.5 * part.h * (now_.powers.dissipated + next_.powers.dissipated);
   add_rows(part, flow);
-  find_mass(state);
+  system_.mass(state, mass_);
   multiply(mass_, part.v_claimed, work_);
   flow.defect = 0.5 * work_.dot(part.v_claimed) - now_.energies.kinetic + next_.energies.potential -
                 now_.energies.potential + next_.stored - now_.stored - flow.sum();

@@ -120,7 +120,6 @@ class EnergyAuditor {
   void add_spring(const Impulses& step, int block, EnergyFlow& flow) const;
   double turned(const Impulses& step, int row) const;
   void add_forces(const State& state, const Impulses& step, EnergyFlow& flow);
-  void find_mass(const State& state);
   double given_by_impulses(const Impulses& step, double work);
   double late(const Impulses& step, int row) const;
   void keep_rows(const Interactions& rows, const Sums& sums);
@@ -135,7 +134,6 @@ class EnergyAuditor {
   bool same_equalities_ = false;  ///< those of the step are the kept ones
   Interactions soft_rows_;  ///< those of the step, if a one-sided row stores energy; else none
   BlockMatrix mass_;
-  bool mass_is_known_ = false;
   State probe_;
   Vector mean_, work_, change_;
   std::vector<double> known_ = {};      ///< per row: the rate at the end of the last step, or NaN

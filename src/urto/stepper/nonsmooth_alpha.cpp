@@ -11,6 +11,13 @@
 #include "urto/stepper/stopwatch.h"
 
 namespace urto {
+namespace {
+
+Eigen::Map<const Vector> as_vector(const std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
+}  // namespace
 
 NonsmoothAlphaStepper::NonsmoothAlphaStepper(const System& system, const SimulationOptions& options)
     : kernel_(system, options),

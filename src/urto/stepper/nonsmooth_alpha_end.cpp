@@ -11,6 +11,10 @@ namespace {
 
 constexpr double approach_of_rest = 1e-9;  ///< [m/s]
 
+void store(const Vector& v, std::vector<double>& out) {
+  out.assign(v.data(), v.data() + v.size());
+}
+
 }  // namespace
 
 // ---- The end of a step

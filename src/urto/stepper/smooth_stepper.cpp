@@ -26,6 +26,14 @@ constexpr double ulps = 64;  ///< of a position, over a step
 constexpr std::string_view method_array = "acceleration";
 constexpr std::string_view motion_array = "true_acceleration";
 
+Eigen::Map<const Vector> as_vector(const std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
+void store(const Vector& v, std::vector<double>& out) {
+  out.assign(v.data(), v.data() + v.size());
+}
+
 }  // namespace
 
 SmoothStepper::SmoothStepper(const System& system, const SimulationOptions& options)
