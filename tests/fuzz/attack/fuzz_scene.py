@@ -34,19 +34,17 @@ def walk_schema(n):
 walk_schema(schema)
 # Every option of a run, with the words and numbers of its range: steppers, solvers and settings that no seed has.
 options = schema["$defs"]["simulation"]["properties"]
-words = {k: o["enum"] for k, o in options.items() if isinstance(o.get("enum"), list)}
+words = {k: o[key] for k, o in options.items() for key in ("enum", "examples") if key in o}
 assert {"moreau-jean", "nonsmooth-alpha", "dvi-newton"} <= set(words["stepper"]) and "ipm" in words["solver"], "the schema of scenes has changed"
 for k, o in words.items(): donors[k] += o
 def setting(k):
     o = options[k]
     if k in words: return rnd.choice(words[k])
     if o.get("type") == "boolean": return rnd.random() < 0.5
-    low, high = o.get("minimum", o.get("exclusiveMinimum")), o.get("maximum", o.get("exclusiveMaximum"))
-    ends = [x for x in (low, high, o.get("default")) if isinstance(x, (int, float)) and not isinstance(x, bool)]
-    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high < 1e6: ends += [rnd.randint(low, high) if o.get("type") == "integer" else rnd.uniform(low, high)]
-    elif o.get("type") != "integer": ends += [10.0 ** rnd.randint(-9, 9)]
-    return rnd.choice(ends or [1])
-keys, vocab = sorted(keys), sorted(vocab)
+    kind = o.get("$ref", "").split("/")[-1]
+    low, high = o.get("minimum", 1 if kind == "count" else 0), o.get("maximum", 1e9)
+    ends = [low, high, o.get("default", 1)]
+    return rnd.choice(ends + [rnd.randint(int(low), int(min(high, 100)))] if kind == "count" else ends + [rnd.uniform(low, min(high, 2)), 10.0 ** rnd.randint(-9, 9)])
 time_keys = ("duration", "step", "min_step", "max_step", "output_step", "error_tolerance", "checkpoint_interval", "threads", "max_iterations", "time_limit", "adaptive", "newton_iterations", "newton_tolerance", "verify")
 drawn = sorted(k for k in options if k not in time_keys and k not in ("stepper", "solver", "stop_on_failure"))
 d = os.path.join(WORK, "scene"); shutil.rmtree(d, ignore_errors=True); os.makedirs(d)
