@@ -85,7 +85,7 @@ for n in range(N):
                 status, missed, bad = nancheck.check(out + "/result.h5")
                 if r.code == 0 and (bad or status != "finished" or missed): extra = "exit0-but " + status + " " + ",".join(bad)
                 elif r.code == 3 and any(b in ("missed-count", "quaternion", "time-order") for b in bad): extra = "exit3-odd " + ",".join(bad)
-                elif r.code == 3 and status == "finished" and missed == 0: extra = "exit3-none-missed"
+                elif r.code == 3 and "urto: error: " not in r.err: extra = "exit3-without-a-reason"
             except Exception as e: extra = "unreadable result: %s" % str(e)[:60]
         elif r.code == 0: extra = "exit0-no-result"
         elif "defect" not in r.err: extra = "exit3-no-result"
