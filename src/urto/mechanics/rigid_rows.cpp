@@ -119,12 +119,14 @@ void RigidSystem::detect(const State& state, const DetectionQuery& query, System
   for (int k = 0; k < static_cast<int>(model_.joints.size()); ++k) {
     const Joint& joint = model_.joints[k];
     const Law law{.dim = static_cast<int>(held_measures(joint.kind).size())};
-    if (law.dim > 0)
+    if (law.dim > 0) {
       add_block(softened(law, joint.softness), {Origin::joint, k}, row_id(Origin::joint, k), s,
                 rows);
-    if (joint.kind == JointKind::screw)
+    }
+    if (joint.kind == JointKind::screw) {
       add_block(softened({}, joint.softness), {Origin::screw, k}, row_id(Origin::screw, k), s,
                 rows);
+    }
   }
   for (int k = 0; k < static_cast<int>(model_.couplings.size()); ++k) {
     add_block(softened({}, model_.couplings[k].softness), {Origin::coupling, k},
@@ -155,9 +157,10 @@ void RigidSystem::detect_motors(const DetectionQuery& query, Scratch& s, Interac
       const bool bounded = std::isfinite(m.max_force);
       if (query.equalities_only && !(query.velocity_equalities && !bounded)) continue;
       law = {.on_velocity = true};
-      if (bounded)
+      if (bounded) {
         law = {
             .kind = LawKind::box, .lower = -m.max_force, .upper = m.max_force, .on_velocity = true};
+      }
     }
     add_block(law, {Origin::motor, k}, row_id(Origin::motor, k), s, rows);
   }
