@@ -38,11 +38,6 @@ class Command : public samples::FolderTest {
     return samples::run_command(path(""), arguments, prefix);
   }
 };
-}
-
-private:
-fs::path folder_;
-};
 
 TEST_F(Command, ShowsVersionAndHelp) {
   const Output version = run("--version");
