@@ -130,12 +130,15 @@ bool NonsmoothAlphaStepper::recall_step(const State& state, double h, const Step
   const std::vector<double>* a_hat = memory.arrays.find(motion_array);
   const std::vector<double>* reactions = memory.arrays.find(reaction_array);
   const std::vector<double>* event = memory.arrays.find(event_array);
+  impacts_ = memory;
   if (memory.h > 0 && a != nullptr && a_hat != nullptr && event != nullptr && a->size() == n &&
       a_hat->size() == n && reactions != nullptr && reactions->size() == memory.lambda.size()) {
     step_.a_hat_start = as_vector(*a_hat);
     // a belongs to a time shifted in proportion to the step.
     step_.a_start = step_.a_hat_start + h / memory.h * (as_vector(*a) - step_.a_hat_start);
     event_ = event->front() != 0;
+    for (std::size_t r = 0; r < reactions->size(); ++r)
+      impacts_.lambda[r] -= memory.h * (*reactions)[r];
     for (const int i : joint_blocks_) {
       const StepMemory::Item* item = memory.find(all_.ids[i], all_.laws[i].dim);
       for (int r = 0; item != nullptr && r < item->dim; ++r)
@@ -366,8 +369,11 @@ void NonsmoothAlphaStepper::pose_velocities() {
   for (int i = 0; i < kernel_.rows.blocks(); ++i) add_law(i);
 }
 
+// From ṽ + W and Λ of the last step: W and Λ of joints are smaller by orders than v and hλ̃, which
+// are what the solver's accuracy would else be relative to.
 void NonsmoothAlphaStepper::solve_velocities(const StepMemory& memory, StepReport& report) {
   pose_velocities();
+  kernel_.v_after = step_.end.v;
   kernel_.solve(memory, report);
   take_velocities();
 }
@@ -586,6 +592,20 @@ bool NonsmoothAlphaStepper::is_event(const StepMemory& memory) const {
   return known != before;
 }
 
+// For the audit, M v⁺ = a + Jᵀp as the scheme says it: a is Hṽ of the velocity problem, with ṽ from
+// a⁺, less what its damping takes and what is in p already. So v⁺ is compared with its formula.
+void NonsmoothAlphaStepper::pose_claim(const Vector& smooth_impulses) {
+  BlockMatrix& H = kernel_.H();
+  Vector& a = kernel_.problem.a;
+  multiply(H, kernel_.v_after, inertia_);
+  a -= inertia_;
+  kernel_.system.mass(step_.end, H);
+  multiply(H, kernel_.v_after, inertia_);
+  a += inertia_;
+  const Vector minus = -smooth_impulses;
+  transpose_multiply_add(kernel_.rows.J, minus, a);
+}
+
 void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport& report) {
   SystemAccess& system = kernel_.system;
   const double h = step_.h;
@@ -602,11 +622,8 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
     for (int r = 0; r < dim; ++r) rows.g[first + r] = start_gap_[from + r];
   }
   smooth_out_ = smooth;
-  system.mass(step_.end, kernel_.H());
+  pose_claim(h * smooth);
   kernel_.impulses += h * smooth;
-  multiply(kernel_.H(), kernel_.v_after, kernel_.problem.a);
-  const Vector minus = -kernel_.impulses;
-  transpose_multiply_add(rows.J, minus, kernel_.problem.a);
   kernel_.move_with_the_end();
   kernel_.audit(state, 0.5, memory, report);
   state.q = step_.end.q;
@@ -675,12 +692,12 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
     if (o.alpha_algorithm == AlphaAlgorithm::monolithic) trouble = monolithic(report);
     if (o.alpha_algorithm == AlphaAlgorithm::sequential || !trouble.empty()) {
       prepare();
-      trouble = sequential(memory, report);
+      trouble = sequential(impacts_, report);
     }
   } else {
     step_.begin(kernel_.system, state, h, a_hat);
     lambda_ = reactions;
-    trouble = one_pass(memory, report);
+    trouble = one_pass(impacts_, report);
   }
   report.timings.solve += clock.lap();
   if (!trouble.empty()) return trouble;
@@ -691,7 +708,7 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
     goal_ *= 1e-4;
     const std::string further = o.alpha_algorithm == AlphaAlgorithm::monolithic
                                     ? monolithic(report)
-                                    : sequential(memory, report);
+                                    : sequential(impacts_, report);
     if (further.empty()) certify(state, report);
   }
   report.timings.certify += clock.lap();

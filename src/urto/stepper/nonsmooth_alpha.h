@@ -58,6 +58,7 @@ class NonsmoothAlphaStepper final : public CutStepper {
   void accept_equations();
   void certify(const State& state, StepReport& report);
   bool is_event(const StepMemory& memory) const;
+  void pose_claim(const Vector& smooth_impulses);
   void finish(State& state, StepMemory& memory, StepReport& report);
   void tangential(const Vector& impulses, Vector& half) const;
 
@@ -78,6 +79,7 @@ class NonsmoothAlphaStepper final : public CutStepper {
   std::vector<double> start_gap_ = {}, start_rate_ = {}, weight_ = {}, bound_ = {};
   Vector lambda_, nu_, Lambda_;  ///< per row of all_
   Vector half_, new_half_, besides_;
+  StepMemory impacts_;  ///< the memory with Λ alone: impulses without hλ̃
   bool event_ = true;   ///< the last step was one
   bool exact_ = false;  ///< the equations hold all together
   double goal_ = 0;     ///< … when their residual is at most this
