@@ -151,12 +151,14 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
   for (const int i : blocks_) {
     for (int r = 0; r < height(rows, i); ++r) lambda_[row++] = nu[rows.J.row_start[i] + r] / step.h;
   }
+  double terms_of_b = step.end.q.lpNorm<Eigen::Infinity>();
+  // What was left alone is the rounding of positions, along arms as long as they.
   if (is_nothing(step)) {
     x_.setZero();
     lambda_.setZero();
+    terms_of_b = (1 + terms_of_b) * (1 + terms_of_b);
   }
-  certifier_.certify(problem_, x_, lambda_, Friction::convex, certificate_,
-                     step.end.q.lpNorm<Eigen::Infinity>() / step.h);
+  certifier_.certify(problem_, x_, lambda_, Friction::convex, certificate_, terms_of_b / step.h);
 }
 
 void AlphaPositions::certify(const AlphaStep& step, const Interactions& rows, const Vector& half,
