@@ -65,6 +65,7 @@ void NonsmoothAlphaStepper::detect(const State& state, double h) {
   rate_.resize(all_.rows());
   multiply(all_.J, state.v, rate_);
   for (int r = 0; r < all_.rows(); ++r) start_rate_[r] = rate_[r] + all_.g_t[r];
+  passed_.start(all_, start_rate_, h);
   joint_blocks_.clear();
   joint_row_.assign(all_.rows(), -1);
   int row = 0;
@@ -701,6 +702,7 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
   }
   report.timings.solve += clock.lap();
   if (!trouble.empty()) return trouble;
+  if (passed_.any(kernel_.system, step_.end)) return passed_through;
   certify(state, report);
   if (exact_ && !report.meets_tolerance) {
     // Certificates weigh each of the three by itself: what corrects positions may be far smaller

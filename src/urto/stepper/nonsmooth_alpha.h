@@ -21,6 +21,7 @@
 #include "urto/stepper/cut_stepper.h"
 #include "urto/stepper/impulse_kernel.h"
 #include "urto/stepper/motion_certificate.h"
+#include "urto/stepper/passed_contacts.h"
 
 namespace urto {
 
@@ -70,7 +71,8 @@ class NonsmoothAlphaStepper final : public CutStepper {
   MotionCertifier certifier_;
   SaddleLu factor_;
 
-  Interactions all_;     ///< within reach, measured where the step is
+  Interactions all_;  ///< within reach, measured where the step is
+  PassedContacts passed_;
   Interactions joints_;  ///< the equalities of all_
   Interactions probed_;
   std::vector<int> joint_blocks_ = {}, joint_row_ = {};  ///< of all_; row of joints_ per row
