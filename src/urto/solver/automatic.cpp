@@ -16,6 +16,9 @@ constexpr double below_tolerance = 0.8;
 constexpr int first_window = 60;
 constexpr double worth_keeping = 0.7;  // of the best residual: keeping λ costs as much as a sweep
 constexpr int guesses = 6;
+// [ns] that every island may take although the time is up: else one large island that uses it up
+// would leave all others unsolved.
+constexpr double granted = 2e5;
 constexpr int least_before_guess = 10;  // sweeps that settle who touches
 // A small problem of the exact law: what is left of it may be a contradiction of roundings.
 constexpr int small_island = 64;
@@ -104,6 +107,7 @@ bool IslandSweeps::stop(const SolveOptions& options, Monitor::Clock::time_point 
   if (options.on_progress && !options.on_progress(result.sweeps, result.residual)) {
     result.status = Status::interrupted;
   } else if (options.time_limit < std::numeric_limits<double>::infinity() &&
+             result.sweeps * prices_.sweep() > granted &&
              seconds_since(start) > options.time_limit) {
     result.status = Status::time_limit;
   } else if (result.sweeps >= options.max_iterations) {
@@ -181,10 +185,11 @@ void IslandSweeps::run(const SaddleLdlt::System* island, const SolveOptions& opt
 // Whether sweeps cost less than what would take over: those that were made and, at the rate of the
 // last window, those still to come. So a wrong promise at most doubles the price.
 bool IslandSweeps::promises(double before, double after, int window, int used, double tolerance) {
-  const double other = at_rest_ ? prices_.alternating() : prices_.newton();
-  if (!(after < 0.99 * before)) return !at_rest_ && used * prices_.sweep() < plateau * other;
+  const bool at_rest = at_rest_ && sweeps_.rows().size() > small_island;
+  const double other = at_rest ? prices_.alternating() : prices_.newton();
+  if (!(after < 0.99 * before)) return !at_rest && used * prices_.sweep() < plateau * other;
   const double left = window * std::log(tolerance / after) / std::log(after / before);
-  return (used + (at_rest_ ? slower_at_rest : 1) * left) * prices_.sweep() < other;
+  return (used + (at_rest ? slower_at_rest : 1) * left) * prices_.sweep() < other;
 }
 
 void IslandSweeps::sweep(const SaddleLdlt::System* island, const SolveOptions& options,

@@ -24,6 +24,38 @@ constexpr int most_steps = 25, halvings = 8;
 // Proximal shifts of what is held, over its diagonal: tried in turn.
 constexpr std::array<double, 2> shifts{1e-8, 1e-5};
 
+// A x = b by LU with pivots of rows, A by columns; b becomes x. In place, for sizes that change
+// from step to step without a new allocation. False if a pivot is zero or not a number.
+bool solve_dense(int n, double* A, double* b) {
+  const auto column = [A, n](int c) { return A + static_cast<std::size_t>(c) * n; };
+  for (int k = 0; k < n; ++k) {
+    double* own = column(k);
+    int pivot = k;
+    for (int r = k + 1; r < n; ++r) pivot = std::abs(own[r]) > std::abs(own[pivot]) ? r : pivot;
+    if (!(std::abs(own[pivot]) > 0)) return false;
+    if (pivot != k) {
+      for (int c = k; c < n; ++c) std::swap(column(c)[k], column(c)[pivot]);
+      std::swap(b[k], b[pivot]);
+    }
+    const double inverse = 1 / own[k];
+    for (int r = k + 1; r < n; ++r) own[r] *= inverse;
+    for (int c = k + 1; c < n; ++c) {
+      double* other = column(c);
+      const double factor = other[k];
+      if (factor == 0) continue;
+      for (int r = k + 1; r < n; ++r) other[r] -= own[r] * factor;
+    }
+    const double factor = b[k];
+    for (int r = k + 1; r < n; ++r) b[r] -= own[r] * factor;
+  }
+  for (int k = n - 1; k >= 0; --k) {
+    const double* own = column(k);
+    b[k] /= own[k];
+    for (int r = 0; r < k; ++r) b[r] -= own[r] * b[k];
+  }
+  return std::all_of(b, b + n, [](double x) { return std::isfinite(x); });
+}
+
 // λ − P(λ − ρu) of a cone; z is left where the argument of P is.
 void cone_residual(int dim, double mu, const double* z, const double* lambda, double* F) {
   const double normal = std::max(0.0, z[0]);
@@ -391,13 +423,8 @@ void DenseContacts::assemble(double shift) {
 // dλ and W dλ. False if the system is singular to working precision.
 bool DenseContacts::direction(double shift) {
   assemble(shift);
-  const auto n = static_cast<Eigen::Index>(active_.size());
-  if (n > 0) {
-    lu_.compute(Eigen::Map<const Matrix>(matrix_.data(), n, n));
-    const Vector solution = lu_.solve(Eigen::Map<const Vector>(right_.data(), n));
-    if (!solution.allFinite()) return false;
-    for (Eigen::Index k = 0; k < n; ++k) d_lambda_[active_[k]] = solution[k];
-  }
+  if (!solve_dense(static_cast<int>(active_.size()), matrix_.data(), right_.data())) return false;
+  for (std::size_t k = 0; k < active_.size(); ++k) d_lambda_[active_[k]] = right_[k];
   std::fill(d_u_.begin(), d_u_.end(), 0.0);
   for (const Unit& unit : units_) add(unit.row, d_lambda_.data() + unit.row, unit.dim, d_u_.data());
   return true;

@@ -16,8 +16,6 @@
 #include <cstdint>
 #include <vector>
 
-#include <Eigen/LU>
-
 #include "urto/solver/delassus.h"
 #include "urto/solver/local_cone.h"
 #include "urto/solver/monitor.h"
@@ -88,7 +86,6 @@ class DenseContacts {
   std::vector<int> active_ = {};  ///< rows of the linear system
   std::vector<int> place_ = {};   ///< of a row in it, −1: its force is known
   std::vector<double> matrix_ = {}, right_ = {};
-  Eigen::PartialPivLU<Matrix> lu_;
 };
 
 }  // namespace urto

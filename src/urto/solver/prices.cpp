@@ -16,6 +16,9 @@ constexpr double guess_rounds = 3;  // of a guess that succeeds
 // more than 1600 at 1000).
 constexpr double newton_steps = 40, newton_steps_each = 0.4;
 constexpr double newton_contact = 5000;  // [ns] of a step, beside the factor
+// Newton with a dense W (dense_contacts.h): setting it up, and its steps.
+constexpr double dense_rows = 192, dense_block = 3000, dense_number = 14;
+constexpr double dense_steps = 4, dense_step = 1500;
 
 constexpr double alternating_steps = 100;
 constexpr double alternating_contact = 150;  // [ns] of a step, beside the solve
@@ -39,7 +42,13 @@ double Prices::guess() {
 double Prices::newton() {
   predict();
   const auto blocks = static_cast<double>(view_->blocks.size());
-  return std::max(newton_steps, newton_steps_each * blocks) * (newton_contact * blocks + factor_);
+  const double steps = std::max(newton_steps, newton_steps_each * blocks);
+  const double sparse = steps * (newton_contact * blocks + factor_);
+  double rows = 0;
+  for (const int i : view_->blocks) rows += view_->problem->K.sets[i].dim;
+  if (rows > dense_rows) return sparse;
+  return std::min(sparse, dense_block * blocks + dense_number * rows * rows +
+                              dense_steps * (dense_step + operation * rows * rows * rows));
 }
 
 double Prices::alternating() {
