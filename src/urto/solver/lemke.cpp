@@ -35,6 +35,23 @@ struct Standard {
   Vector z0;
 };
 
+/// Entries that are nothing but the rounding of their sums become zero: rows that follow from
+/// joints (a contact of what joints hold) would be scaled up to noise.
+void drop_rounding(const Matrix& rows, const ComplementarityProblem& p, const Matrix& S,
+                   const Vector& z0, Standard& out) {
+  const Eigen::Index n = S.cols();
+  const double rounding = 16 * std::numeric_limits<double>::epsilon();
+  const Matrix M = Matrix(p.M).cwiseAbs();
+  const Matrix terms = rows.cwiseAbs() * M * S.cwiseAbs();
+  const Vector loads = rows.cwiseAbs() * (M * z0.cwiseAbs() + p.q.cwiseAbs());
+  for (Eigen::Index i = 0; i < n; ++i) {
+    for (Eigen::Index k = 0; k < n; ++k) {
+      if (std::abs(out.M(i, k)) <= rounding * terms(i, k)) out.M(i, k) = 0;
+    }
+    if (std::abs(out.q[i]) <= rounding * loads[i]) out.q[i] = 0;
+  }
+}
+
 Standard standard_form(const ComplementarityProblem& p) {
   const Matrix M(p.M);
   std::vector<int> bounded, free;
@@ -83,6 +100,7 @@ Standard standard_form(const ComplementarityProblem& p) {
   result.M.topLeftCorner(n, n) = rows * M * S;
   result.q.resize(n + m);
   result.q.head(n) = rows * (M * z0 + p.q);
+  if (nf > 0) drop_rounding(rows, p, S, z0, result);
   for (Eigen::Index k = 0; k < m; ++k) {
     result.M(boxed[k], n + k) = 1;
     result.M(n + k, boxed[k]) = -1;
