@@ -477,13 +477,14 @@ void TrapezoidalLcpStepper::project_positions(State& state) {
           wanted.push_back({i, r, true, all_.g[r]});
           worst = std::max(worst, std::abs(all_.g[r]));
         }
-      } else if (is_rigid_contact(law) && all_.g[first] <= o.contact_tolerance) {
+      } else if (is_rigid_contact(law)) {
         const double speed = law.recovery == Recovery::angular ? o.recovery_rate : o.recovery_speed;
         const double most = std::max(speed * step_, o.projection_tolerance);
+        // Along a chord of a curved surface a pressed contact opens.
+        const bool pressed = is_pressed(i);
+        if (all_.g[first] > (pressed ? std::max(o.contact_tolerance, most) : 0)) continue;
         if (all_.g[first] < -most && round > 0) continue;
         const double off = std::max(all_.g[first], -most);
-        const bool pressed = is_pressed(i);
-        if (!pressed && off > 0) continue;
         wanted.push_back({i, first, pressed, off});
         worst = std::max(worst, std::abs(off));
       }
