@@ -36,7 +36,9 @@ def draw(axes, panel):
         axes.axhline(panel["level"], color="#c22740", linestyle="--", linewidth=0.9, label="tolerance")
     axes.set_title(panel["title"], loc="left")
     axes.set_ylabel(panel["label"])
-    axes.margins(x=0)
+    if panel["along"].startswith("time"):
+        axes.margins(x=0)
+    axes.set_xlabel(panel["along"])
     if len(panel["series"]) > 1 or panel["level"]:
         axes.legend(loc="best")
 
@@ -46,10 +48,12 @@ def main():
     with open(numbers) as file:
         figure = json.load(file)
     panels = figure["panels"]
-    fig, all_axes = plt.subplots(len(panels), 1, figsize=(6.4, 2.9 * len(panels) + 0.3), squeeze=False, sharex=True, layout="constrained")
+    fig, all_axes = plt.subplots(len(panels), 1, figsize=(6.4, 2.9 * len(panels) + 0.3), squeeze=False, sharex=len({panel["along"] for panel in panels}) == 1, layout="constrained")
     for axes, panel in zip(all_axes[:, 0], panels):
         draw(axes, panel)
-    all_axes[-1, 0].set_xlabel("time [s]")
+    if len({panel["along"] for panel in panels}) == 1:
+        for axes in all_axes[:-1, 0]:
+            axes.set_xlabel("")
     if figure["title"]:
         fig.suptitle(figure["title"], fontsize=11)
     fig.savefig(picture, format=ending, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[ending])

@@ -31,6 +31,7 @@ json to_json(std::span<const PlotPanel> panels, const std::string& title) {
     }
     out["panels"].push_back({{"title", panel.title},
                              {"label", panel.label},
+                             {"along", panel.along},
                              {"log", panel.log},
                              {"level", panel.level},
                              {"time", panel.time},

@@ -23,11 +23,14 @@ struct PlotPanel {
   double level = 0;  ///< a horizontal line such as the tolerance; 0 for none
   std::vector<double> time = {};
   std::vector<PlotSeries> series = {};
+  std::string along = "time [s]";  ///< what the x axis shows; a phase portrait has another state
 };
 
 /// What can be asked for: energy, balance, certificate, contacts, iterations, timings, penetration,
-/// joint_error, step, body:NAME:QUANTITY[,QUANTITY…] and joint:NAME:QUANTITY[,…]. Throws InputError
-/// that lists them for anything else.
+/// joint_error, step, body:NAME:QUANTITY[,QUANTITY…], joint:NAME:QUANTITY[,…],
+/// item:NAME:QUANTITY[,…] of whatever else has a name (a node, component, state, law, motor …), and
+/// phase:NAME:QUANTITY: NAME:QUANTITY, the second over the first. Throws InputError that lists them
+/// for anything else.
 PlotPanel plot_panel(const ResultView& result, const std::string& what);
 
 /// time and all series as columns. Throws InputError if the panels have different times (steps and
