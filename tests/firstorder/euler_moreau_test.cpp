@@ -258,7 +258,7 @@ TEST(EulerMoreau, ZeroGammaNeedsADirectAction) {
   FirstOrderSystem s = ex.system();
   // W_mlcp = D for γ = 0: a P-matrix here.
   run_to_end(s, {.gamma = 0, .use_gamma_for_relation = true}, strict, ex.x);
-  s.relation = linear_relation({sparse(ex.C), {}, sparse(ex.B), ex.e});
+  s.relation = linear_relation({sparse(ex.C), {}, sparse(ex.B), Vector::Constant(2, -2)});
   FirstOrderSimulation run(s, {.gamma = 0, .use_gamma_for_relation = true}, strict, ex.x);
   while (run.advance()) {
   }

@@ -171,7 +171,7 @@ TEST(CircuitScene, ExpandsToItself) {
 }
 
 TEST(CircuitScene, TakesOverrides) {
-  const Scene scene = parsed(circuit_text(loop, R"("parameters": {"k": 1})"),
+  const Scene scene = parsed(circuit_text(loop, R"("parameters": {"k": 1}, "integrator": {})"),
                              {"k=10", "circuit.components.V.voltage=3", "integrator.theta=0.5"});
   EXPECT_NEAR(first_values(scene)[1][1], 3. / 20, 1e-15);
   EXPECT_EQ(scene.first_order->options.theta, 0.5);

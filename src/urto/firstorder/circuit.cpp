@@ -130,7 +130,7 @@ Netlist place(const Circuit& circuit, std::vector<std::string>& names) {
                      "a node of the circuit, to which potentials refer");
   }
   for (const auto& [node, count] : ends) {
-    if (count > 1) continue;
+    if (count > 1 || node == circuit.ground) continue;
     throw InputError(fmt::format("node '{}'", node),
                      fmt::format("only a terminal of '{}'", first_use[node]),
                      "two terminals or more at every node");
@@ -346,7 +346,8 @@ CircuitSystem::CircuitSystem(const Circuit& circuit) {
     if (f == nullptr) jumping.push_back(p.part.signal);
     varies = varies || f == nullptr || !std::holds_alternative<ConstantFunction>(*f);
   }
-  system_.mass = SparseMatrix(mass.asDiagonal());
+  // Eigen assigns no diagonal of size zero.
+  if (net->states > 0) system_.mass = SparseMatrix(mass.asDiagonal());
   if (varies) {
     system_.relation =
         linear_relation([net](const Moment& now) { return Stamp(*net, now).relation(); });

@@ -56,6 +56,11 @@ bool FirstOrderSimulation::advance() {
   double jump = 0;
   const double end = next_end(jump);
   double h = end - state_.t;
+  if (!(h > 1e-14 * std::abs(state_.t))) {
+    failure_ =
+        fmt::format("t = {:.9g} s: the next jump of an input is no later than rounding", state_.t);
+    return false;
+  }
   int cuts = 0;
   while (!stepper_.step(h, state_, report_)) {
     if (++cuts > most_cuts) {

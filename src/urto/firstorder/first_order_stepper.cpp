@@ -260,8 +260,10 @@ bool FirstOrderStepper::zero_order(double h, FirstOrderState& state, FirstOrderR
   const Vector input = field_at(s, middle, Vector::Zero(s.states)) + next.r;
   const Vector exact =
       held_motion(SparseFactor(mass_), field_jacobian_at(s, middle, state.x), input, h, state.x);
-  const double size =
-      std::max({exact.lpNorm<Eigen::Infinity>(), state.x.lpNorm<Eigen::Infinity>(), 1e-300});
+  const Vector terms = transition_.cwiseAbs() * state.x.cwiseAbs() +
+                       hold_.cwiseAbs() * (field_at(s, middle, Vector::Zero(s.states)).cwiseAbs() +
+                                           d.B.cwiseAbs() * next.lambda.cwiseAbs());
+  const double size = std::max(terms.lpNorm<Eigen::Infinity>(), 1e-300);
   report.residuals.dynamics = (next.x - exact).lpNorm<Eigen::Infinity>() / size;
   state = std::move(next);
   return true;
