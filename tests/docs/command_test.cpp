@@ -100,8 +100,8 @@ TEST_F(BookCommand, HasEveryOptionThatTheBookUses) {
           << use.place << ": 'urto " << use.subcommand << "' has no " << option;
     }
   }
-  for (const char* name : {"run", "check", "view", "info", "report", "plot", "export", "statics",
-                           "modes", "solve", "generate"}) {
+  for (const char* name : {"run", "check", "view", "info", "report", "plot", "compare", "export",
+                           "statics", "modes", "solve", "generate"}) {
     EXPECT_TRUE(seen.contains(name)) << "the book does not show 'urto " << name << "'";
   }
 }
