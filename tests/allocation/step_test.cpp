@@ -132,33 +132,6 @@ TEST(StepAllocation, RollingSpinningSoftAndStickyContactsAllocateNothing) {
   EXPECT_EQ(run.checkpoint().missed, 0);
 }
 
-// Compliant joints, limits that the links rest on, a soft drive and dry friction in the hinges:
-// rows with E beside rigid ones, in islands without contacts.
-TEST(StepAllocation, SoftJointsLimitsAndDrivesAllocateNothing) {
-  Model m = rod_chain(30, 0.1, 0.1);
-  for (int k = 0; k < 30; k += 2) m.joints[k].softness = {.stiffness = 1e6, .damping = 50};
-  for (int k = 1; k < 30; k += 3) {
-    m.limits.push_back({.on = {k, 0}, .lower = 0, .softness = {.stiffness = 1e4, .damping = 1}});
-    m.limits.push_back({.on = {k, 0}, .upper = 0});
-  }
-  for (int k = 2; k < 30; k += 5) m.frictions.push_back({.on = {k, 0}, .bound = 1e-3});
-  m.couplings.push_back({.coordinates = {{3, 0}, {5, 0}},
-                         .factors = {1, -2},
-                         .softness = {.stiffness = 1e3, .damping = 1}});
-  finalize(m);
-  for (const char* stepper : {"dvi", "dvi-newton", "moreau-jean"}) {
-    SCOPED_TRACE(stepper);
-    SimulationOptions o;
-    o.stepper.name = stepper;
-    o.duration = 10;
-    Simulation run(m, o);
-    run.start();
-    allocations_in(run, 100);
-    EXPECT_EQ(allocations_in(run, 50), 0);
-    EXPECT_EQ(run.checkpoint().missed, 0);
-  }
-}
-
 // Lattices of 3 × 3 balls coupled by springs, on the floor, in two sizes: H couples their nodes.
 Model lattices() {
   Model m = empty_model();

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "app/shell.h"
 #include "result/result_samples.h"
+#include "support/shell.h"
 
 namespace urto {
 namespace {

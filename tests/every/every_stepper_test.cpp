@@ -91,12 +91,6 @@ std::vector<Sample> samples() {
   auto corners = std::make_shared<BlockOnCorners>();
   corners->friction = 0.3;
   all.push_back(sample("block on corners", corners, at_rest(Vec3(0, 1, 0.2))));
-  all.push_back(
-      sample("mass in a bowl", std::make_shared<MassInBowl>(), at_rest(Vec3(0.3, 0.2, 0))));
-  auto bar = std::make_shared<ImpactingBar>(ImpactingBar::Data{.elements = 6, .damping = 1e-3});
-  State flying = bar->start(10);
-  flying.v[2] += 0.5;
-  all.push_back(sample("impacting bar", bar, flying));
   const auto model = std::make_shared<const Model>(testing::rod_chain(3, 0.5, 0.5));
   auto rigid = std::make_shared<RigidSystem>(*model);
   all.push_back({"rigid chain", model, rigid, initial_state(*model)});
