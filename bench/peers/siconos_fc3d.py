@@ -6,12 +6,14 @@ usage: siconos_fc3d.py --solvers NSGS,PROX --tolerances 1e-4,1e-8 --time-limit 6
 Equal accuracy: Siconos 4.4 stops on an error relative to max(|q|, |r|, |u|), Urto on one relative to |q|. So the
 tolerance given to Siconos is tightened until the error relative to |q|, recomputed here from the file, is reached, and
 the time of that last run alone is taken (the best of a few when it is short). It is the processor time of the driver call: the
-problem is already in the block storage that Siconos likes. Each solve runs in its own process, because some hang.
+problem is already in the block storage that Siconos likes. Solves run in a process of their own, which is ended and replaced
+when one hangs or crashes.
 """
 import argparse
 import csv
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -106,93 +108,140 @@ def fclib_error(W, q, mu, r):
 
 def solver_options(name, tolerance):
     import siconos.numerics as N
-    ids = {'NSGS': N.SICONOS_FRICTION_3D_NSGS, 'NSGS-NSN': N.SICONOS_FRICTION_3D_NSGS, 'NSN-AC': N.SICONOS_FRICTION_3D_NSN_AC,
-           'PROX': N.SICONOS_FRICTION_3D_PROX, 'ADMM': N.SICONOS_FRICTION_3D_ADMM}
-    o = N.SolverOptions(ids[name])
+    ids = {'PROX': N.SICONOS_FRICTION_3D_PROX, 'ADMM': N.SICONOS_FRICTION_3D_ADMM, 'VI-EG': N.SICONOS_FRICTION_3D_VI_EG,
+           'NSN-AC': N.SICONOS_FRICTION_3D_NSN_AC, 'NSN-FB': N.SICONOS_FRICTION_3D_NSN_FB}
+    local = {'NSGS': N.SICONOS_FRICTION_3D_ONECONTACT_NSN_GP_HYBRID, 'NSGS-NSN': N.SICONOS_FRICTION_3D_ONECONTACT_NSN,
+             'NSGS-QUARTIC': N.SICONOS_FRICTION_3D_ONECONTACT_QUARTIC,
+             'NSGS-PLI': N.SICONOS_FRICTION_3D_ONECONTACT_ProjectionOnConeWithLocalIteration}
+    o = N.SolverOptions(ids.get(name, N.SICONOS_FRICTION_3D_NSGS))
     o.dparam[N.SICONOS_DPARAM_TOL] = tolerance
-    o.iparam[N.SICONOS_IPARAM_MAX_ITER] = 2000 if name == 'NSN-AC' else 1000000
-    if name.startswith('NSGS'):
+    o.iparam[N.SICONOS_IPARAM_MAX_ITER] = 2000 if name.startswith('NSN') else 1000000
+    if name in local:
         # The cheap stop test with one full check at the end, and local solves to machine precision.
         o.iparam[N.SICONOS_FRICTION_3D_IPARAM_ERROR_EVALUATION] = N.SICONOS_FRICTION_3D_NSGS_ERROR_EVALUATION_LIGHT_WITH_FULL_FINAL
-        local = N.SICONOS_FRICTION_3D_ONECONTACT_NSN if name == 'NSGS-NSN' else N.SICONOS_FRICTION_3D_ONECONTACT_NSN_GP_HYBRID
-        N.solver_options_update_internal(o, 0, local)
-        N.solver_options_get_internal_solver(o, 0).dparam[N.SICONOS_DPARAM_TOL] = 1e-14
+        N.solver_options_update_internal(o, 0, local[name])
+        if name != 'NSGS-QUARTIC':
+            inner = N.solver_options_get_internal_solver(o, 0)
+            inner.dparam[N.SICONOS_DPARAM_TOL] = 1e-14
+            if name == 'NSGS-PLI':
+                inner.iparam[N.SICONOS_IPARAM_MAX_ITER] = 100
     return o
 
 
-def solve_once(path, name, target, given, repeat):
+class Problem:
+    def __init__(self, path):
+        import siconos.numerics as N
+        dim, self.contacts, self.W, self.q, self.mu = read_hdf5(path) if path.endswith(('.hdf5', '.h5')) else read_text(path)
+        assert dim == 3
+        self.problem = N.FrictionContactProblem(3, self.contacts, self.W.toarray(order='F'), self.q, self.mu)
+        if self.contacts > 1:
+            self.W.sort_indices()
+            self.problem.M = N.SBM_from_csparse(3, self.W)[1]
+
+    def solve(self, name, target, given, repeat):
+        import siconos.numerics as N
+        seconds = np.inf
+        for _ in range(repeat):
+            r, u, o = np.zeros(3 * self.contacts), np.zeros(3 * self.contacts), solver_options(name, given)
+            begin = time.process_time()
+            N.fc3d_driver(self.problem, r, u, o)
+            seconds = min(seconds, time.process_time() - begin)
+            if seconds > 0.05:
+                break
+        error = float(fclib_error(self.W, self.q, self.mu, r))
+        return dict(contacts=self.contacts, reached=int(error <= target), seconds='%.4g' % seconds, fclib_error='%.3g' % error,
+                    iterations=int(o.iparam[N.SICONOS_IPARAM_ITER_DONE]), status='reached' if error <= target else 'missed')
+
+
+def serve():
+    """Requests as lines on standard input, an answer a line; what Siconos prints goes elsewhere."""
     import siconos.numerics as N
     N.numerics_set_verbose(0)
-    dim, nc, W, q, mu = read_hdf5(path) if path.endswith(('.hdf5', '.h5')) else read_text(path)
-    assert dim == 3
-    problem = N.FrictionContactProblem(3, nc, W.toarray(order='F'), q, mu)
-    if nc > 1:
-        W.sort_indices()
-        problem.M = N.SBM_from_csparse(3, W)[1]
-    print('ready', flush=True)
-    seconds = np.inf
-    for _ in range(repeat):
-        r, u, o = np.zeros(3 * nc), np.zeros(3 * nc), solver_options(name, given)
-        begin = time.process_time()
-        N.fc3d_driver(problem, r, u, o)
-        seconds = min(seconds, time.process_time() - begin)
-        if seconds > 0.05:
-            break
-    error = float(fclib_error(W, q, mu, r))
-    return dict(contacts=nc, reached=int(error <= target), seconds='%.4g' % seconds, fclib_error='%.3g' % error,
-                iterations=int(o.iparam[N.SICONOS_IPARAM_ITER_DONE]), status='reached' if error <= target else 'missed')
+    answers = os.fdopen(os.dup(1), 'w')
+    os.dup2(2, 1)
+    known, problem = None, None
+    for line in sys.stdin:
+        path, name, target, given, repeat = json.loads(line)
+        if path != known:
+            try:
+                known, problem = path, Problem(path)
+            except ValueError:
+                known, problem = path, None
+        print('ready', file=answers, flush=True)
+        answer = problem.solve(name, target, given, repeat) if problem else dict(status='not read here', reached=0)
+        print(json.dumps(answer), file=answers, flush=True)
 
 
-def solve_tightening(path, name, target, limit, repeat):
+class Server:
+    child = None
+
+    def ask(self, request, limit):
+        """The answer, or why there is none. `limit` is on the solve: starting and reading do not count."""
+        if self.child is None:
+            self.child = subprocess.Popen([sys.executable, os.path.abspath(__file__), '--serve', '-'], stdin=subprocess.PIPE,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+            os.set_blocking(self.child.stderr.fileno(), False)
+        self.child.stdin.write((json.dumps(request) + '\n').encode())
+        for wait in (600, limit):
+            if not select.select([self.child.stdout], [], [], wait)[0]:
+                return self.end('time limit')
+            line = self.child.stdout.readline()
+            err = self.child.stderr.read() or b''  # read, or a full pipe would stop the child
+            if b'Traceback' in err:  # a mistake of ours must not look like a failure of theirs
+                sys.exit(err.decode())
+            if not line:
+                return self.end('crashed')
+        return json.loads(line)
+
+    def end(self, why):
+        self.child.kill()
+        self.child.wait()
+        self.child = None
+        return dict(status=why, reached=0)
+
+
+def solve_tightening(server, path, name, target, limit, repeat):
     """Tighter and tighter until the error is reached; each try has the whole limit."""
     row = {}
     given = target
     for _ in range(MOST_TRIES):
-        command = [sys.executable, os.path.abspath(__file__), '--one', '--solvers', name, '--tolerances', repr(target),
-                   '--given', repr(given), '--repeat', str(repeat), path]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        child.stdout.readline()  # 'ready': starting and reading do not count
-        try:
-            out, err = child.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.communicate()
-            return dict(row, status='time limit', reached=0, given_tolerance='%.1e' % given)
-        if 'Traceback' in err:  # a mistake of ours must not look like a failure of theirs
-            sys.exit(err)
-        found = [line for line in out.splitlines() if line.startswith('@')]
-        if not found:
-            return dict(row, status='crashed', reached=0, given_tolerance='%.1e' % given)
-        row = dict(json.loads(found[0][1:]), given_tolerance='%.1e' % given)
-        if row['reached']:
+        row = dict(row, **server.ask((path, name, target, given, repeat), limit), given_tolerance='%.1e' % given)
+        if row['reached'] or row['status'] != 'missed':
             break
         given *= TIGHTER
     return row
 
 
+def files_of(inputs):
+    for path in inputs:
+        if os.path.isdir(path):
+            yield from sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(('.hdf5', '.h5', '.dat')))
+        else:
+            yield path
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument('--solvers', default='NSGS,NSGS-NSN,NSN-AC,PROX')
+    a.add_argument('--solvers', default='NSGS,NSGS-NSN,NSGS-PLI,NSN-AC,NSN-FB,PROX,ADMM,VI-EG')
     a.add_argument('--tolerances', default='1e-4,1e-8')
     a.add_argument('--time-limit', type=float, default=60)
     a.add_argument('--repeat', type=int, default=5)
-    a.add_argument('--one', action='store_true', help=argparse.SUPPRESS)
-    a.add_argument('--given', type=float, help=argparse.SUPPRESS)
+    a.add_argument('--serve', action='store_true', help=argparse.SUPPRESS)
     a.add_argument('files', nargs='+')
     a = a.parse_args()
-    if a.one:
-        print('@' + json.dumps(solve_once(a.files[0], a.solvers, float(a.tolerances), a.given, a.repeat)))
-        return
+    if a.serve:
+        return serve()
     out = csv.DictWriter(sys.stdout, COLUMNS, restval='', lineterminator='\n')
     out.writeheader()
-    for path in a.files:
+    server = Server()
+    for path in files_of(a.files):
         for name in a.solvers.split(','):
             for tolerance in a.tolerances.split(','):
-                row = dict(solve_tightening(path, name, float(tolerance), a.time_limit, a.repeat),
+                row = dict(solve_tightening(server, path, name, float(tolerance), a.time_limit, a.repeat),
                            problem=os.path.basename(path), solver=name, tolerance=tolerance)
                 out.writerow(row)
                 sys.stdout.flush()
-                print('%-44s %-9s %s %s' % (row['problem'], name, tolerance, row.get('seconds', '') + ' ' + row['status']),
+                print('%-44s %-9s %s %s' % (row['problem'], name, tolerance, row.get('seconds', '') + ' ' + row.get('status', '')),
                       file=sys.stderr)
                 if not row['reached']:
                     break

@@ -18,11 +18,18 @@ namespace {
 /// What a controlled motor is told: constant within a step.
 using HeldValue = std::shared_ptr<double>;
 
+/// A circuit or equations have a model without bodies: stepping that would do nothing.
+const Model& bodies_of(const PyScene& scene) {
+  if (!scene.scene.first_order) return scene.scene.model;
+  throw InputError(scene.scene.title.empty() ? "scene" : scene.scene.title,
+                   "a circuit or equations", "a scene of bodies: run() simulates the others");
+}
+
 /// A run with the memory that Python's views look at.
 class PySimulation {
  public:
   PySimulation(const PyScene& scene, const std::vector<std::string>& controls)
-      : model_(scene.scene.model),
+      : model_(bodies_of(scene)),
         options_(scene.scene.options),
         errors_(scene.errors),
         control_names_(controls) {
@@ -208,7 +215,7 @@ py::tuple rollout(const PyScene& scene, const std::vector<std::string>& motors,
                      "three: roll-outs, steps, motors (" + std::to_string(motors.size()) + ")");
   }
   if (threads < 1) throw InputError("rollout: threads", std::to_string(threads), "at least 1");
-  for (const Force& force : scene.scene.model.forces) {
+  for (const Force& force : bodies_of(scene).forces) {
     if (std::holds_alternative<UserForce>(force)) {
       throw InputError("rollout", "the Python force \"" + name_of(force) + "\"",
                        "a scene without: Python runs in one thread");

@@ -227,5 +227,29 @@ TEST(ComplementarityProblem, ResidualVanishesAtASolution) {
   EXPECT_DOUBLE_EQ(natural_map_residual(p, Vector({{2, 0, 0, 0}})), 2);  // absolute when q = 0
 }
 
+// The mass of spheres is diagonal: rows tell what a body is.
+TEST(StepProblem, DofsThatRowsMoveTogetherAreABody) {
+  const SparseMatrix M =
+      SparseMatrix(Matrix(Vector::LinSpaced(18, 1, 2).asDiagonal()).sparseView());
+  Matrix J = Matrix::Zero(6, 18);
+  J.row(0).segment(0, 3) << 0, 0, 1;
+  J.row(1).segment(0, 6) << 1, 0, 0, 0, 0.5, 0;
+  J.row(2).segment(0, 6) << 0, 1, 0, -0.5, 0, 0;
+  J.middleRows(3, 3).leftCols(6) = J.topRows(3).leftCols(6);
+  J.middleRows(3, 3).rightCols(6) = -J.topRows(3).leftCols(6);
+  const SetProduct K = product({ConvexSet::cone(0.5), ConvexSet::cone(0.5)});
+  const Vector f = Vector::Constant(18, -1), w = Vector::Zero(6);
+  const StepProblem bodies = global_problem(M, J.sparseView(), f, w, K);
+  EXPECT_EQ(std::get<BlockMatrix>(bodies.H).start, (std::vector<int>{0, 6, 12, 18}));
+  EXPECT_EQ(bodies.J.entries.size(), 3u);
+  EXPECT_TRUE(Matrix(sparse_mass(bodies)).isApprox(Matrix(M), 0));
+  EXPECT_TRUE(Matrix(to_sparse(bodies.J)).isApprox(J, 0));
+  // A row that acts on three of them: not bodies.
+  J(3, 6) = 1;
+  const StepProblem mesh = global_problem(M, J.sparseView(), f, w, K);
+  EXPECT_EQ(std::get<BlockMatrix>(mesh.H).blocks(), 18);
+  EXPECT_TRUE(Matrix(to_sparse(mesh.J)).isApprox(J, 0));
+}
+
 }  // namespace
 }  // namespace urto

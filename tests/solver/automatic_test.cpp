@@ -101,6 +101,15 @@ TEST(Automatic, AgreesWithTheProximalPointOnEightFamilies) {
   }
 }
 
+// One large island may use up the time; the others are solved all the same.
+TEST(Automatic, ATimeLimitLeavesNoIslandWithoutSweeps) {
+  const StepProblem p = sphere_packing({.contacts = 1000, .step = 2e-3, .seed = 72});
+  const Solution s = solve(p, {.tolerance = 1e-12, .time_limit = 1e-6});
+  const Solution untouched = solve(p, {.max_iterations = 0});
+  EXPECT_EQ(s.status, Status::time_limit);
+  EXPECT_LT(s.certificate.residual(), 0.5 * untouched.certificate.residual());
+}
+
 TEST(Automatic, TheSameInputGivesTheSameBits) {
   // Decisions hang on predicted prices, not on a clock.
   const StepProblem p = box_wall({.width = 6, .height = 6, .push = 0.1});

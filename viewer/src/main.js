@@ -87,7 +87,7 @@ async function start() {
   } else {
     stage.classList.add('unseen');
   }
-  const states = data.frames.count > 1 && (data.mode === 'run' || data.mode === 'scene') ? [new Explore(data).card] : [];
+  const states = data.frames.count > 1 && (data.mode === 'run' || data.mode === 'scene') ? [new Explore(data, player).card] : [];
   page.append(...[sampling(data), verificationSection(data), el('section.plots', stepPlots(data), states), details(data)].filter(Boolean));
   bindKeys(player, replay, select, toggleTheme);
   // For scripts that drive the page, such as its test.

@@ -56,13 +56,15 @@ function phaseBar(data) {
 export function tiles(data) {
   const s = data.summary, o = data.settings;
   const bodies = data.model.bodies.filter((b) => b.kind !== 'fixed').length;
-  const model = tile('Model', `${integer(bodies)} ${bodies === 1 ? 'body' : 'bodies'}`, `${integer(data.model.joints.length)} joints, ${integer(s.dofs)} dofs, mobility ${integer(s.mobility)}`);
+  const equations = data.model.bodies.length === 0;
+  const model = equations ? tile('Equations', `${integer(s.dofs)} ${s.dofs === 1 ? 'state' : 'states'}`, `${integer(s.equality_rows)} rows`)
+    : tile('Model', `${integer(bodies)} ${bodies === 1 ? 'body' : 'bodies'}`, `${integer(data.model.joints.length)} joints, ${integer(s.dofs)} dofs, mobility ${integer(s.mobility)}`);
   if (data.mode === 'scene') {
     const count = data.contacts.gap.length;
     let deepest = 0;
     for (const gap of data.contacts.gap) deepest = Math.min(deepest, gap);
     return el('section.tiles', model, tile('Contacts within reach', integer(count), deepest < -1e-9 ? `deepest overlap ${number(-deepest, 2)} m` : 'no overlap', deepest < -1e-9 ? 'warn' : ''),
-      tile('Would run', `${number(o.duration)} s`, `in steps of ${number(o.step)} s`), tile('Solver', o.solver, `${o.friction} friction to ${number(o.tolerance)}`));
+      tile('Would run', `${number(o.duration)} s`, `in steps of ${number(o.step)} s`), equations ? tile('Tolerance', number(o.tolerance)) : tile('Solver', o.solver, `${o.friction} friction to ${number(o.tolerance)}`));
   }
   if (data.mode === 'modes') return el('section.tiles', model, tile('Modes', integer(data.chapters.length), 'one period each, drawn much larger than small'));
   if (data.mode === 'statics') return el('section.tiles', model, tile('Contacts', integer(data.contacts.gap.length), 'that press'));
@@ -75,7 +77,7 @@ export function tiles(data) {
     tile('Worst residual', number(s.worst_residual, 4), `${s.missed > 0 ? `${integer(s.missed)} of ${integer(s.steps)} missed` : 'tolerance'} ${number(o.tolerance, 2)}`, tone('certificates')),
     s.most_contacts > 0 ? tile('Contacts', `≤ ${integer(s.most_contacts)}`, `deepest penetration ${number(s.worst_penetration, 3)} m`, tone('penetration')) : null,
     data.model.joints.length ? tile('Joint error', number(s.worst_joint_error, 3), 'm, rad; the worst of all steps', tone('joint error')) : null,
-    energy ? tile('Energy', `${number(energy.kinetic + energy.potential)} J`, `${number(s.start_energy)} J at the start, numerical ${number(energy.numerical, 3)} J`, tone('numerical energy')) : null,
+    energy && !equations ? tile('Energy', `${number(energy.kinetic + energy.potential)} J`, `${number(s.start_energy)} J at the start, numerical ${number(energy.numerical, 3)} J`, tone('numerical energy')) : null,
     phaseBar(data));
 }
 
@@ -84,9 +86,10 @@ export function details(data) {
   const rows = (list) => el('dl', list.flatMap(([name, value]) => [el('dt', name), el('dd', value)]));
   return el('section.card.details',
     el('div', el('h3', 'Settings'), rows([
-      ['stepper', o.stepper], ['step', `${number(o.step)} s${o.adaptive ? ', adaptive' : ''}`], ['duration', `${number(o.duration)} s`],
-      ['frames every', o.output_step > 0 ? `${number(o.output_step)} s` : 'step'], ['solver', o.solver], ['tolerance', number(o.tolerance)], ['friction', o.friction], ['threads', number(o.threads)]])),
-    el('div', el('h3', 'Model'), rows([
+      ...(data.model.bodies.length === 0 ? [] : [['stepper', o.stepper]]), ['step', `${number(o.step)} s${o.adaptive ? ', adaptive' : ''}`], ['duration', `${number(o.duration)} s`],
+      ['frames every', o.output_step > 0 ? `${number(o.output_step)} s` : 'step'], ['tolerance', number(o.tolerance)],
+      ...(data.model.bodies.length === 0 ? [] : [['solver', o.solver], ['friction', o.friction], ['threads', number(o.threads)]])])),
+    el('div', el('h3', 'Model'), rows(data.model.bodies.length === 0 ? [['states', integer(s.dofs)], ['rows', integer(s.equality_rows)]] : [
       ['bodies', `${integer(data.model.bodies.length)}, ${integer(data.frames.moving.length)} of them moving`], ['joints', integer(data.model.joints.length)],
       ['shapes', integer(data.model.shapes.filter((x) => !x.glyph).length)], ['dofs', integer(s.dofs)], ['equality rows', `${integer(s.equality_rows)} of rank ${integer(s.rank)}`], ['mobility', integer(s.mobility)]])),
     el('div', el('h3', 'Versions'), rows([

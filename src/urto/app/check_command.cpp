@@ -9,6 +9,7 @@
 #include "urto/app/command.h"
 #include "urto/app/first_moment.h"
 #include "urto/file/number_text.h"
+#include "urto/result/first_order_run.h"
 #include "urto/result/model_scales.h"
 
 namespace urto::app {
@@ -50,6 +51,10 @@ void print_friction_cone(const Scene& scene, const FirstMoment& first) {
 void check(const std::string& file, const std::vector<std::string>& overrides) {
   const Scene scene = load_scene(file, overrides);
   const FirstMoment first = load_first_moment(scene, file);
+  if (scene.first_order) {
+    fmt::print("{}: {}\n", file, counted_unknowns(*scene.first_order));
+    return;
+  }
   const StartReport& start = first.start;
   fmt::print("{}: {}, {}; {} dofs, {} of rank {}, mobility {}\n", file,
              counted(scene.model.slots, "moving body", "moving bodies"),

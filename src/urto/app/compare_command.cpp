@@ -158,6 +158,10 @@ int exit_code_of(const Comparison& comparison) {
 int run(CompareCommand c) {
   if (c.duration) c.words.set.push_back(fmt::format("simulation.duration={}", *c.duration));
   const Scene scene = load_scene(c.words.scene, c.words.set);
+  if (scene.first_order) {
+    throw InputError(c.words.scene, "a circuit or equations",
+                     "a scene of bodies, whose steppers can be compared");
+  }
   const ComparisonPage page{
       .title = scene.title.empty() ? fs::path(c.words.scene).stem().string() : scene.title,
       .description = scene.description,

@@ -14,6 +14,7 @@
 #include "urto/app/table.h"
 #include "urto/error.h"
 #include "urto/file/number_text.h"
+#include "urto/result/first_order_run.h"
 #include "urto/result/result_file.h"
 #include "urto/result/summary_json.h"
 
@@ -62,6 +63,14 @@ void show_scene(const std::string& file) {
   const SimulationOptions& o = scene.options;
   fmt::print("{}: {}\n", file, scene.title.empty() ? "a scene" : scene.title);
   if (!scene.description.empty()) row("", scene.description);
+  if (scene.first_order) {
+    row("equations", counted_unknowns(*scene.first_order));
+    for (const FirstOrderQuantity& q : scene.first_order->quantities)
+      row(q.name, fmt::format("of {} {} [{}]", q.items.size(), q.group, q.unit));
+    row("run", fmt::format("{:.6g} s in steps of {:.6g} s, to {:.0e}", o.duration, o.step,
+                           o.solver.tolerance));
+    return;
+  }
   row("bodies", kinds(m.bodies, [](const Body& b) {
         return b.kind == BodyKind::dynamic ? "moving"
                : b.kind == BodyKind::fixed ? "fixed"

@@ -16,6 +16,7 @@
 #include "urto/file/number_text.h"
 #include "urto/page/report_page.h"
 #include "urto/result/csv_export.h"
+#include "urto/result/first_order_run.h"
 #include "urto/result/result_file.h"
 #include "urto/result/run.h"
 #include "urto/result/summary_json.h"
@@ -125,6 +126,13 @@ void print_start(const RunCommand& c, const Scene& scene, const StartReport& rep
   }
   if (c.json) return;
   const Model& m = scene.model;
+  if (scene.first_order) {
+    fmt::print("{}: {}\n",
+               scene.title.empty() ? fs::path(c.scene).filename().string() : scene.title,
+               counted_unknowns(*scene.first_order));
+    std::fflush(stdout);
+    return;
+  }
   fmt::print("{}: {}, {}; {} dofs, {}, mobility {}\n",
              scene.title.empty() ? fs::path(c.scene).filename().string() : scene.title,
              counted(m.slots, "moving body", "moving bodies"),

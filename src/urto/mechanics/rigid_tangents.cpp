@@ -96,11 +96,16 @@ void RigidSystem::assemble(const State& state, const Coefficients& c, Tangent ki
       block.topLeftCorner<3, 3>().diagonal().array() += c.mass * body.mass;
       block.bottomRightCorner<3, 3>() += c.mass * body.inertia;
     }
-    if (kind != Tangent::exact || c.damping == 0 || !body.gyroscopic) return;
+    if (c.damping == 0 || !body.gyroscopic) return;
     const Vec3 omega = state.v.segment<3>(model_.layout.v_start[slot] + 3);
     if (omega.isZero(0)) return;
-    Mat6 damping = Mat6::Zero();  // recipe 003 §5.11
-    damping.bottomRightCorner<3, 3>() = skew(omega) * body.inertia - skew(body.inertia * omega);
+    // Recipe 003 §5.11. Of −(Iω)~, which does no work, a symmetric matrix would see nothing: recipe
+    // 002 §2.11.
+    const bool exact = kind == Tangent::exact;
+    if (!exact && out.symmetry == BlockMatrix::Symmetry::symmetric) return;
+    Mat6 damping = Mat6::Zero();
+    damping.bottomRightCorner<3, 3>() = -skew(body.inertia * omega);
+    if (exact) damping.bottomRightCorner<3, 3>() += skew(omega) * body.inertia;
     out.add(slot, slot, damping, c.damping);
   });
   Scratch& s = scratch(work);

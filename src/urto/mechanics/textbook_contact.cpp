@@ -196,6 +196,139 @@ void MassInBowl::row(const Vector& q, int /*block*/, int r, Row& out) const {
   out.turning = r == 1 ? dt : Mat3(skew(n) * dt - skew(t) * dn);
 }
 
+// ---- The pendulum at a wall
+
+State PendulumAtWall::start() {
+  const double a = std::numbers::pi / 3, b = std::numbers::pi / 5;
+  State s;
+  s.q.resize(4);
+  s.q << std::sin(a), -std::cos(a), std::sin(a) + std::sin(b), -std::cos(a) - std::cos(b);
+  s.v = Vector::Zero(4);
+  return s;
+}
+
+Matrix PendulumAtWall::mass() const {
+  return Matrix::Identity(4, 4);
+}
+
+Vector PendulumAtWall::load() const {
+  return Eigen::Vector4d(0, -gravity, 0, -gravity);
+}
+
+std::vector<Law> PendulumAtWall::laws() const {
+  const Law wall{
+      .kind = LawKind::unilateral, .restitution = restitution, .recovery = Recovery::linear};
+  return {{}, {}, wall, wall};
+}
+
+// The rods as the paper has them, ‖d‖² − 1; then x of each mass.
+void PendulumAtWall::row(const Vector& q, int block, int /*r*/, Row& out) const {
+  if (block >= 2) {
+    out.g = q[2 * (block - 2)];
+    out.J[2 * (block - 2)] = 1;
+    return;
+  }
+  Eigen::Vector2d d = q.head(2);
+  if (block == 1) d -= q.tail(2);
+  out.g = d.squaredNorm() - 1;
+  out.J.head(2) = 2 * d;
+  out.turning.topLeftCorner(2, 2).diagonal().setConstant(2);
+  if (block == 0) return;
+  out.J.tail(2) = -2 * d;
+  out.turning.bottomRightCorner(2, 2).diagonal().setConstant(2);
+  out.turning.topRightCorner(2, 2).diagonal().setConstant(-2);
+  out.turning.bottomLeftCorner(2, 2).diagonal().setConstant(-2);
+}
+
+// ---- The carts
+
+namespace {
+
+constexpr int cart_coordinates = 4;
+
+Matrix between_carts(double factor) {
+  Matrix out = Matrix::Zero(cart_coordinates, cart_coordinates);
+  out(0, 0) = out(2, 2) = factor;
+  out(0, 2) = out(2, 0) = -factor;
+  return out;
+}
+
+Matrix at_first_cart(double factor) {
+  Matrix out = Matrix::Zero(cart_coordinates, cart_coordinates);
+  out(0, 0) = factor;
+  return out;
+}
+
+}  // namespace
+
+CartsAtStopper::CartsAtStopper(const Data& data)
+    : LinearSystem(Matrix::Identity(cart_coordinates, cart_coordinates),
+                   between_carts(data.rigid ? 0 : data.damper),
+                   at_first_cart(data.rigid ? 0 : data.spring),
+                   Eigen::Vector4d(data.rigid ? 0 : data.spring * data.equilibrium, -data.gravity,
+                                   0, -data.gravity)),
+      data_(data) {}
+
+State CartsAtStopper::start(double place, double speed) {
+  State s;
+  s.q = Eigen::Vector4d(place, 0, place + 5, 0);
+  s.v = Eigen::Vector4d(speed, 0, speed, 0);
+  return s;
+}
+
+// Floors, the stopper, and of rigid links first the spring's, then the damper's.
+void CartsAtStopper::detect(const State&, const DetectionQuery& query, SystemWorkspace& /*work*/,
+                            Interactions& rows) const {
+  rows.clear(nv());
+  const auto add = [&](const Law& law, Origin origin, int index) {
+    rows.add_block(law, {origin, index}, row_id(origin, index));
+    for (int k = 0; k < layout().nodes(); ++k)
+      rows.add_entry(layout().v_start[k], layout().v_start[k + 1] - layout().v_start[k]);
+  };
+  if (!query.equalities_only) {
+    const Law floor{.kind = LawKind::coulomb,
+                    .dim = 2,
+                    .friction = data_.friction,
+                    .recovery = Recovery::linear};
+    const Law stopper{.kind = LawKind::unilateral,
+                      .restitution = data_.restitution,
+                      .recovery = Recovery::linear};
+    add(floor, Origin::limit, 0);
+    add(floor, Origin::limit, 1);
+    add(stopper, Origin::limit, 2);
+  }
+  if (!data_.rigid) return;
+  add({}, Origin::joint, 0);
+  add({.on_velocity = true}, Origin::joint, 1);
+}
+
+void CartsAtStopper::measure(const State& state, bool /*accelerations*/, SystemWorkspace& /*work*/,
+                             Interactions& rows) const {
+  rows.clear_numbers();
+  // One node of four coordinates, or one of each.
+  const auto set = [&](int block, int r, int coordinate, double value) {
+    for (int k = 0; k < layout().nodes(); ++k) {
+      const int first = layout().v_start[k], width = layout().v_start[k + 1] - first;
+      if (coordinate >= first && coordinate < first + width)
+        rows.entry(block, k)[r * width + coordinate - first] = value;
+    }
+  };
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const int index = rows.origins[i].index, first = rows.J.row_start[i];
+    if (rows.origins[i].kind == Origin::limit && index < 2) {
+      rows.g[first] = state.q[2 * index + 1];
+      set(i, 0, 2 * index + 1, 1);
+      set(i, 1, 2 * index, 1);
+    } else if (rows.origins[i].kind == Origin::joint && index == 1) {
+      set(i, 0, 0, -1);
+      set(i, 0, 2, 1);
+    } else {
+      rows.g[first] = state.q[0] - (index == 2 ? 0 : data_.equilibrium);
+      set(i, 0, 0, 1);
+    }
+  }
+}
+
 // ---- The bar
 
 struct ImpactingBar::Matrices {

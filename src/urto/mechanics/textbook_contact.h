@@ -116,6 +116,48 @@ class MassInBowl final : public RowSystem {
   void row(const Vector& q, int block, int r, Row& out) const override;
 };
 
+/// Two point masses in a plane on massless rods, the first hung from the origin, beside a wall at x
+/// = 0 (recipe 002 §3, E1: F. A. Potra, M. Anitescu, B. Gavrea and J. Trinkle, §10.1). Coordinates
+/// (x₁, y₁, x₂, y₂).
+class PendulumAtWall final : public RowSystem {
+ public:
+  double gravity = 9.8, restitution = 0.1;
+
+  PendulumAtWall() : RowSystem(4) {}
+  /// At rest, the rods π/3 and π/5 off the vertical.
+  static State start();
+
+ protected:
+  Matrix mass() const override;
+  Vector load() const override;
+  std::vector<Law> laws() const override;
+  void row(const Vector& q, int block, int r, Row& out) const override;
+};
+
+/// Two carts of mass one on a rough floor: a spring from a wall to the first, a damper between
+/// them, a stopper for the first at x = 0 (recipe 002 §3, E2 and E3). Coordinates (x₁, y₁, x₂, y₂),
+/// y the height over the floor.
+class CartsAtStopper final : public LinearSystem {
+ public:
+  struct Data {
+    double spring = 100, damper = 100;  ///< γ [N/m], δ [N·s/m]
+    double equilibrium = 0.2, friction = 0.05, restitution = 0.3, gravity = 9.8;
+    bool rigid = false;  ///< rows in place of spring and damper: their limit
+  };
+  explicit CartsAtStopper(const Data& data);
+  /// Five apart, with one velocity.
+  static State start(double place, double speed);
+
+  bool may_be_one_sided() const override { return true; }
+  void detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
+              Interactions& rows) const override;
+  void measure(const State& state, bool accelerations, SystemWorkspace& work,
+               Interactions& rows) const override;
+
+ private:
+  Data data_;
+};
+
 /// A bar of linear elements that may meet a wall with its first node; displacements from where it
 /// starts, unstretched, a distance off the wall (D. Doyen, A. Ern and S. Piperno, "Time-integration
 /// schemes for the finite element dynamic Signorini problem", 2011).

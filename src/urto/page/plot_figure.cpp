@@ -123,14 +123,33 @@ std::vector<Quantity> joint_quantities(const Description& d, const std::string& 
   return list;
 }
 
+/// What has a name and channels of its own, and is no body or joint.
+std::vector<Quantity> item_quantities(const Description& d, const std::string& name) {
+  std::vector<Quantity> list;
+  std::vector<std::string> known;
+  for (const NamedGroup& group : d.groups) {
+    known.insert(known.end(), group.items.begin(), group.items.end());
+    const auto at = std::ranges::find(group.items, name);
+    if (at == group.items.end()) continue;
+    const auto place = static_cast<std::size_t>(at - group.items.begin());
+    for (const Channel& c : d.channels) {
+      if (c.group == group.name && c.width == 1) list.push_back({c.label, c.name, c.unit, place});
+    }
+  }
+  if (list.empty()) find(known, name, "item");  // says which there are
+  return list;
+}
+
 PlotPanel over_frames(const ResultView& result, const std::string& what) {
   const std::vector<std::string> parts = split(what, ':');
   if (parts.size() != 3) {
-    throw InputError("--what", "'" + what + "'", "body:NAME:QUANTITY or joint:NAME:QUANTITY");
+    throw InputError("--what", "'" + what + "'",
+                     "body:NAME:QUANTITY, joint:NAME:QUANTITY or item:NAME:QUANTITY");
   }
   const Description& d = result.description();
-  const auto quantities =
-      parts[0] == "body" ? body_quantities(d, parts[1]) : joint_quantities(d, parts[1]);
+  const auto quantities = parts[0] == "body"    ? body_quantities(d, parts[1])
+                          : parts[0] == "joint" ? joint_quantities(d, parts[1])
+                                                : item_quantities(d, parts[1]);
   std::vector<std::string> names;
   names.reserve(quantities.size());
   for (const Quantity& q : quantities) names.push_back(q.name);
@@ -151,27 +170,59 @@ PlotPanel over_frames(const ResultView& result, const std::string& what) {
   return panel;
 }
 
+const Quantity& quantity_named(const std::vector<Quantity>& list, const std::string& name,
+                               const std::string& what) {
+  const auto at = std::ranges::find(list, name, &Quantity::name);
+  if (at != list.end()) return *at;
+  std::vector<std::string> names;
+  for (const Quantity& q : list) names.push_back(q.name);
+  throw InputError("--what " + what, "'" + name + "'",
+                   fmt::format("one of {}", fmt::join(names, ", ")));
+}
+
+PlotPanel phase_portrait(const ResultView& result, const std::string& what) {
+  const std::vector<std::string> parts = split(what, ':');
+  if (parts.size() != 5)
+    throw InputError("--what", "'" + what + "'", "phase:NAME:QUANTITY:NAME:QUANTITY");
+  const auto column = [&](std::size_t at, std::string& label) {
+    const std::vector<Quantity> list = item_quantities(result.description(), parts[at]);
+    const Quantity& q = quantity_named(list, parts[at + 1], what);
+    label = fmt::format("{}.{} [{}]", parts[at], q.name, q.unit);
+    return values_of(result, q);
+  };
+  PlotPanel panel{"phase portrait", ""};
+  panel.time = column(1, panel.along);
+  panel.series.push_back({parts[3], column(3, panel.label)});
+  return panel;
+}
+
 }  // namespace
 
 PlotPanel plot_panel(const ResultView& result, const std::string& what) {
-  if (what.starts_with("body:") || what.starts_with("joint:")) return over_frames(result, what);
+  if (what.starts_with("phase:")) return phase_portrait(result, what);
+  for (const char* kind : {"body:", "joint:", "item:"}) {
+    if (what.starts_with(kind)) return over_frames(result, what);
+  }
   std::vector<std::string> names;
   for (const StepPanel& panel : step_panels()) {
     if (what == panel.name) return over_steps(result, panel);
     names.emplace_back(panel.name);
   }
-  throw InputError(
-      "--what", "'" + what + "'",
-      fmt::format("{}, body:NAME:QUANTITY or joint:NAME:QUANTITY", fmt::join(names, ", ")));
+  throw InputError("--what", "'" + what + "'",
+                   fmt::format("{}, body:NAME:QUANTITY, joint:NAME:QUANTITY, item:NAME:QUANTITY or "
+                               "phase:NAME:QUANTITY:NAME:QUANTITY",
+                               fmt::join(names, ", ")));
 }
 
 void write_plot_csv(std::span<const PlotPanel> panels, const std::filesystem::path& file) {
   fmt::memory_buffer text;
   const auto end = std::back_inserter(text);
-  fmt::format_to(end, "time");
+  const bool over_time = panels[0].along == PlotPanel{}.along;
+  fmt::format_to(end, "{}", over_time ? "time" : "\"" + panels[0].along + "\"");
   for (const PlotPanel& panel : panels) {
-    if (panel.time != panels[0].time) {
-      throw InputError("--csv", "some over steps and some over frames", "one kind in one file");
+    if (panel.time != panels[0].time || panel.along != panels[0].along) {
+      throw InputError("--csv", "some over steps and some over frames or states",
+                       "one kind in one file");
     }
     for (const PlotSeries& s : panel.series) {
       fmt::format_to(end, ",\"{}{}\"", panels.size() > 1 ? panel.title + " " : "", s.name);

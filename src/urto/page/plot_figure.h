@@ -32,8 +32,10 @@ struct PlotPanel {
 };
 
 /// What can be asked for: energy, balance, certificate, contacts, iterations, timings, penetration,
-/// joint_error, step, local_error, body:NAME:QUANTITY[,QUANTITY…] and joint:NAME:QUANTITY[,…].
-/// Throws InputError that lists them for anything else.
+/// joint_error, step, local_error, body:NAME:QUANTITY[,QUANTITY…], joint:NAME:QUANTITY[,…],
+/// item:NAME:QUANTITY[,…] of whatever else has a name (a node, component, state, law, motor …), and
+/// phase:NAME:QUANTITY:NAME:QUANTITY, the second over the first. Throws InputError that lists them
+/// for anything else.
 PlotPanel plot_panel(const ResultView& result, const std::string& what);
 
 /// time and all series as columns. Throws InputError if the panels have different times (steps and

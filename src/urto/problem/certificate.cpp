@@ -119,6 +119,31 @@ Block natural_map(const ConvexSet& set, const Block& lambda, const Block& v) {
   return v;
 }
 
+// The same of a contact whose friction has a polygon, or whose normal impulse has a floor: with u
+// itself, each part on what the normal impulse bounds it by. Zero where the law holds and only
+// there.
+Block natural_map_by_parts(const ConvexSet& set, const FrictionLaw& law, int block,
+                           const Block& lambda, const Block& u) {
+  Block e(set.dim);
+  e[0] = std::min(lambda[0] - law.floor_of(block), u[0]);
+  const Bounds bounds = bounds_of(set, u);
+  for (int k = 0; k < bounds.size; ++k) {
+    const int first = bounds.first[k], count = bounds.count[k];
+    const double radius = bounds.mu[k] * std::max(0.0, lambda[0]);
+    if (count == 1) {
+      const double z = lambda[first] - u[first];
+      e[first] = std::abs(z) <= radius ? u[first] : lambda[first] - std::copysign(radius, z);
+      continue;
+    }
+    const Eigen::Vector2d z = lambda.segment(first, 2) - u.segment(first, 2);
+    const Eigen::Vector2d nearest = nearest_in_polygon(law.edges, radius, z, law.phase_of(block));
+    // Inside, u itself: λ − (λ − u) would lose it in rounding.
+    e.segment(first, 2) = nearest == z ? Block(u.segment(first, 2))
+                                       : Block(lambda.segment(first, 2) - Block(nearest));
+  }
+  return e;
+}
+
 // The distance of λ to K is the natural map with v = 0.
 double distance_to(const ConvexSet& set, const Block& lambda) {
   return natural_map(set, lambda, Block::Zero(set.dim)).norm();
@@ -413,8 +438,13 @@ Certifier::BlockMeasure Certifier::measure_block(const StepProblem& p, const Vec
   if (friction == Friction::exact) hat[0] += sliding;
 
   BlockMeasure m;
-  m.natural_map = natural_map(set, l, hat).squaredNorm();
-  m.share = natural_map(set, l, scale_[i] * hat).squaredNorm() / scale_[i];
+  const bool by_parts = set.has_friction() && friction == Friction::exact && !law_.is_circle();
+  m.natural_map = (by_parts ? natural_map_by_parts(set, law_, i, l, ui) : natural_map(set, l, hat))
+                      .squaredNorm();
+  m.share = (by_parts ? natural_map_by_parts(set, law_, i, l, scale_[i] * ui)
+                      : natural_map(set, l, scale_[i] * hat))
+                .squaredNorm() /
+            scale_[i];
   m.q = scale_[i] * q_.segment(first, set.dim).squaredNorm();
   m.terms = scale_[i] * terms_.segment(first, set.dim).squaredNorm();
   m.cone_violation = distance_to(set, l);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "urto/linalg/block_factor.h"
+#include "urto/problem/friction_polygon.h"
 #include "urto/problem/step_problem.h"
 #include "urto/thread/thread_pool.h"
 
@@ -61,6 +62,9 @@ class Certifier {
   /// Shares the rows among the threads of a pool that outlives the certifier. Sums over them are
   /// taken in the order of the rows: the certificate does not depend on it.
   void use_threads(ThreadPool& threads) { threads_ = &threads; }
+  /// From now on friction has this law: for exact friction only. Its error is measured part by
+  /// part, λ_T − Π(λ_T − u_T) on what the normal impulse bounds, and not on the cone.
+  void use_law(const FrictionLaw& law) { law_ = law; }
   /// `terms_of_b`: the size of the numbers that b was made of, for the rounding it was born with.
   void certify(const StepProblem& problem, const Vector& x, const Vector& lambda, Friction friction,
                Certificate& out, double terms_of_b = 0);
@@ -97,6 +101,7 @@ class Certifier {
   std::vector<BlockMeasure> measures_;
   BlockFactor coupled_;  ///< of an H whose blocks are coupled
   ThreadPool* threads_ = nullptr;
+  FrictionLaw law_ = {};
 };
 
 }  // namespace urto

@@ -108,6 +108,53 @@ StepProblem local_problem(const SparseMatrix& W, const Vector& q, SetProduct K) 
   return p;
 }
 
+namespace {
+
+// A body's mass is often diagonal, and its dofs then are blocks of their own; but rows that act on
+// one of them act on all of them. Whether `width` dofs after the other are a body: no block of the
+// mass reaches from one to the next, and no row block touches more than two.
+bool are_bodies(const BlockMatrix& M, const Eigen::SparseMatrix<double, Eigen::RowMajor>& J,
+                const SetProduct& K, int width) {
+  if (M.rows() % width != 0) return false;
+  for (int k = 0; k < M.blocks(); ++k) {
+    if (M.start[k] / width != (M.start[k + 1] - 1) / width) return false;
+  }
+  for (int i = 0; i < K.blocks(); ++i) {
+    int first = -1, second = -1;
+    for (int r = K.start[i]; r < K.start[i + 1]; ++r) {
+      for (Eigen::SparseMatrix<double, Eigen::RowMajor>::InnerIterator it(J, r); it; ++it) {
+        const int body = static_cast<int>(it.col()) / width;
+        if (it.value() == 0 || body == first || body == second) continue;
+        if (second >= 0) return false;
+        (first < 0 ? first : second) = body;
+      }
+    }
+  }
+  return true;
+}
+
+// Six dofs in space, three in the plane.
+void join_bodies(const Eigen::SparseMatrix<double, Eigen::RowMajor>& J, const SetProduct& K,
+                 BlockMatrix& M) {
+  const bool planar = std::any_of(K.sets.begin(), K.sets.end(), [](const ConvexSet& set) {
+    return set.kind == SetKind::cone && set.dim == 2;
+  });
+  const int width = planar ? 3 : 6;
+  if (!are_bodies(M, J, K, width)) return;
+  BlockMatrix bodies;
+  Matrix block;
+  for (int k = 0; k < M.blocks();) {
+    const int first = M.start[k];
+    block.setZero(width, width);
+    for (; k < M.blocks() && M.start[k] < first + width; ++k)
+      block.block(M.start[k] - first, M.start[k] - first, M.size(k), M.size(k)) = M.block(k);
+    bodies.push_back(block);
+  }
+  M = std::move(bodies);
+}
+
+}  // namespace
+
 StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const Vector& f,
                            const Vector& w, SetProduct K) {
   if (M.rows() != M.cols() || J.cols() != M.cols() || J.rows() != K.rows()) {
@@ -121,7 +168,9 @@ StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const V
   // at a time.
   std::vector<int> range_of(M.cols());
   std::vector<int> range_start;
+  const Eigen::SparseMatrix<double, Eigen::RowMajor> by_rows(J);
   if (find_block_diagonal(M, max_entry_width, blocks)) {
+    join_bodies(by_rows, K, blocks);
     range_start = blocks.start;
     p.H = std::move(blocks);
   } else {
@@ -133,7 +182,6 @@ StepProblem global_problem(const SparseMatrix& M, const SparseMatrix& J, const V
     for (int c = range_start[k]; c < range_start[k + 1]; ++c) range_of[c] = k;
   }
 
-  const Eigen::SparseMatrix<double, Eigen::RowMajor> by_rows(J);
   p.J.columns = static_cast<int>(M.cols());
   for (int i = 0; i < K.blocks(); ++i) {
     p.J.add_block(K.sets[i].dim);

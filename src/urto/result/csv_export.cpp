@@ -81,6 +81,48 @@ fs::path write_coordinates(const ResultView& result, const fs::path& file) {
   return out.finish();
 }
 
+constexpr std::string_view values_start = "time [s],";
+
+/// Every channel that bodies do not have, a column each: "R1.current [A]".
+fs::path write_values(const ResultView& result, const fs::path& file) {
+  WholeFile out(file);
+  const Description& d = result.description();
+  fmt::memory_buffer text;
+  const auto end = std::back_inserter(text);
+  fmt::format_to(end, "time [s]");
+  std::vector<int> channels;
+  for (const NamedGroup& group : d.groups) {
+    for (const Channel& c : d.channels) {
+      if (c.group != group.name || find_channel(d, c.name) < 0) continue;
+      channels.push_back(find_channel(d, c.name));
+      for (const std::string& item : group.items)
+        fmt::format_to(end, ",{}", quoted(fmt::format("{}.{} [{}]", item, c.label, c.unit)));
+    }
+  }
+  text.push_back('\n');
+  const long frames = result.counts().frames;
+  constexpr long block = 1000;
+  for (long first = 0; first < frames; first += block) {
+    const long count = std::min(block, frames - first);
+    const std::vector<double> time = result.times(first, count);
+    std::vector<std::vector<double>> values;
+    for (const int c : channels) values.push_back(result.channel(c, first, count));
+    for (long k = 0; k < count; ++k) {
+      fmt::format_to(end, "{}", time[static_cast<std::size_t>(k)]);
+      for (const std::vector<double>& v : values) {
+        const std::size_t width = v.size() / static_cast<std::size_t>(count);
+        for (std::size_t i = 0; i < width; ++i)
+          fmt::format_to(end, ",{}", v[static_cast<std::size_t>(k) * width + i]);
+      }
+      text.push_back('\n');
+    }
+    out.write({text.data(), text.size()});
+    text.clear();
+  }
+  out.write({text.data(), text.size()});
+  return out.finish();
+}
+
 /// The energies go by their own names, as they always did: "kinetic", but "seconds_solve".
 std::string csv_name(std::string_view column) {
   std::string name(column.substr(column.starts_with("energy/") ? 7 : 0));
@@ -126,6 +168,8 @@ std::string first_line(const fs::path& file) {
 bool is_csv(const fs::path& file) {
   const std::string line = first_line(file);
   if (file.filename() == "states.csv") return line == states_header;
+  if (file.filename() == "values.csv")
+    return line.starts_with(values_start) && (line.ends_with(']') || line.ends_with("]\""));
   if (file.filename() == "coordinates.csv")
     return line.starts_with("time,") && line.ends_with(".rate");
   // The columns of another version may be others, but they begin with these.
@@ -135,7 +179,12 @@ bool is_csv(const fs::path& file) {
 }  // namespace
 
 std::vector<fs::path> write_csv(const ResultView& result, const fs::path& directory) {
-  std::vector<fs::path> written{write_states(result, directory / "states.csv")};
+  std::vector<fs::path> written;
+  if (result.description().bodies.empty()) {
+    written.push_back(write_values(result, directory / "values.csv"));
+  } else {
+    written.push_back(write_states(result, directory / "states.csv"));
+  }
   if (find_channel(result.description(), "coordinate") >= 0) {
     written.push_back(write_coordinates(result, directory / "coordinates.csv"));
   }
@@ -144,7 +193,7 @@ std::vector<fs::path> write_csv(const ResultView& result, const fs::path& direct
 }
 
 DerivedFiles csv_files() {
-  return {.names = {"states.csv", "coordinates.csv", "steps.csv"},
+  return {.names = {"states.csv", "coordinates.csv", "values.csv", "steps.csv"},
           .is_ours = is_csv,
           .write = write_csv};
 }

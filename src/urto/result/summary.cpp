@@ -111,11 +111,13 @@ std::vector<SummaryLine> summary_lines(const RunSummary& s) {
   say("wall time", fmt::format("{}, {:.3g} times real time", short_seconds(run.wall_seconds),
                                run.time / run.wall_seconds));
   say("time a step", phases(s));
-  say("worst residual",
-      fmt::format("{} at t = {:.6g} s, {} friction", format_residual(run.worst_residual),
-                  run.worst_residual_time, friction_word(s.settings)));
+  const std::string friction =
+      s.bodies > 0 ? fmt::format(", {} friction", friction_word(s.settings)) : "";
+  say("worst residual", fmt::format("{} at t = {:.6g} s{}", format_residual(run.worst_residual),
+                                    run.worst_residual_time, friction));
   say("missed", fmt::format("{} of {} steps missed the tolerance {:.0e}", run.missed,
                             s.counts.steps, s.settings.solver.tolerance));
+  if (s.bodies == 0) return with_verdict(s.verdict, std::move(out));
   say("joint error", fmt::format("{} m, rad", format_residual(run.worst_joint_error)));
   say("contacts", fmt::format("at most {}, deepest penetration {} m", s.most_contacts,
                               format_residual(run.worst_penetration)));

@@ -92,7 +92,8 @@ class Judge {
       weigh_joints();
       weigh_limits();
       weigh_penetration();
-      weigh_energy();
+      // Circuits and equations have no energies that the program knows of.
+      if (!description_.bodies.empty()) weigh_energy();
       weigh_newton();
       weigh_reach();
     }
@@ -148,8 +149,8 @@ void Judge::weigh_end() {
     say(Level::failure, "end", fmt::format("The run failed at {}.", run_.failure), run_.time);
   } else if (run_.status == "interrupted") {
     say(Level::remark, "end",
-        fmt::format("The run was interrupted at t = {:.6g} of {:.6g} s; urto run --resume goes on.",
-                    run_.time, end),
+        fmt::format("The run was interrupted at t = {:.6g} of {:.6g} s{}.", run_.time, end,
+                    description_.bodies.empty() ? "" : "; urto run --resume goes on"),
         run_.time);
   } else if (run_.status == "running") {
     say(Level::remark, "end",

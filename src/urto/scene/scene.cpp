@@ -49,6 +49,22 @@ void read_model(Builder& b, const Object& o) {
   read_forces(b, o);
 }
 
+/// The reader has checked what it can with its place in the file; this checks the rest.
+void finish_scene(Scene& scene, const Document& document) {
+  try {
+    finalize(scene.model);
+    validate(scene.options);
+    if (scene.first_order) {
+      const FirstOrderScene& f = *scene.first_order;
+      validate(f.system, 0, f.start, "system");
+      validate(f.options, f.system);
+    }
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", document.origins.file, error.what()));
+  }
+  scene.normalized_json = document.root.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
 Scene build(const Document& document) {
   Scene scene;
   const Object o = to_object(document.value(), keys::scene);
@@ -56,18 +72,19 @@ Scene build(const Document& document) {
   if (const auto text = o.find("description"))
     scene.description = to_text(*text, longest_description);
   Builder builder{scene, scene.model};
+  if (has_first_order(o)) {
+    add_world(builder);
+    read_first_order(scene, o);
+    read_simulation(scene.options, o);
+    finish_scene(scene, document);
+    read_first_order_watch(scene, o);
+    return scene;
+  }
   read_model(builder, o);
   read_simulation(scene.options, o);
-  // The reader has checked what it can with its place in the file; these check the rest.
-  try {
-    finalize(scene.model);
-    validate(scene.options);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", document.origins.file, error.what()));
-  }
+  finish_scene(scene, document);
   place_couplings(builder);
   read_watch(builder, o);
-  scene.normalized_json = document.root.dump(2, ' ', false, Json::error_handler_t::replace);
   return scene;
 }
 

@@ -9,22 +9,46 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "urto/firstorder/first_order_simulation.h"
 #include "urto/model/model.h"
 #include "urto/stepper/options.h"
 
 namespace urto {
 
+/// Numbers of a system without bodies that are recorded together: the potentials of all nodes.
+struct FirstOrderQuantity {
+  std::string name;   ///< of the channel: "potential"
+  std::string group;  ///< what has it, more than one: "nodes"
+  std::string unit;
+  std::vector<std::string> items;
+};
+
+/// A scene without bodies: a circuit, or equations by their matrices.
+struct FirstOrderScene {
+  FirstOrderSystem system;
+  FirstOrderOptions options;
+  Vector start;
+  std::vector<FirstOrderQuantity> quantities;
+  /// Their numbers, in the same order, of a state that a step of length h has led to.
+  std::function<std::vector<std::vector<double>>(const FirstOrderState&, double h)> values;
+  int components = 0;  ///< of a circuit
+};
+
 struct Scene {
   Model model;  ///< finalized; body 0 is the fixed body "world"
   SimulationOptions options;
+  std::optional<FirstOrderScene> first_order;  ///< instead of bodies
   std::string title, description;
-  /// What a run should plot: "joint.coordinate" ("hinge.angle") or "body.quantity" ("arm.x").
+  /// What a run should plot: "joint.coordinate" ("hinge.angle"), "body.quantity" ("arm.x"), or of a
+  /// circuit "component.current", "node.potential".
   std::vector<std::string> watch;
   std::map<std::string, double> parameters;
   std::string normalized_json;  ///< the scene without includes, overrides, expressions, generators

@@ -58,6 +58,12 @@ void read_forces(Builder& b, const Object& scene);
 void read_simulation(SimulationOptions& options, const Object& scene);
 void read_watch(Builder& b, const Object& scene);
 
+// ---- Scenes without bodies
+bool has_first_order(const Object& scene);
+/// Refuses sections that belong to bodies.
+void read_first_order(Scene& out, const Object& scene);
+void read_first_order_watch(Scene& out, const Object& scene);
+
 // ---- Shared by sections
 /// Where a shape is and what it meets: Shape::layers and Shape::mask.
 struct Filter {

@@ -18,12 +18,13 @@ constexpr Word scene_keys[] = {
     "include", "gravity",   "materials", "bodies",      "material_pairs",  "markers",
     "joints",  "couplings", "gears",     "motors",      "rack_and_pinion", "limits",
     "forces",  "frictions", "watch",     "simulation",  "mixing",          "exclude",
-    "meshes"};
-constexpr Word text_keys[] = {
-    "$schema", "anchor",  "bodies",   "body",      "collides_with", "coordinate", "description",
-    "exclude", "file",    "ignores",  "include",   "joint",         "joints",     "layers",
-    "marker",  "markers", "material", "materials", "mesh",          "name",       "pinion",
-    "rack",    "solver",  "stepper",  "title",     "watch"};
+    "meshes",  "circuit",   "equations", "integrator"};
+constexpr Word text_keys[] = {"$schema",    "anchor",      "bodies",    "body",    "collides_with",
+                              "coordinate", "description", "exclude",   "file",    "ignores",
+                              "include",    "joint",       "joints",    "layers",  "marker",
+                              "markers",    "material",    "materials", "mesh",    "name",
+                              "pinion",     "rack",        "solver",    "stepper", "title",
+                              "watch",      "ground",      "nodes",     "states"};
 constexpr Word material_keys[] = {"friction",          "static_friction",   "stribeck_speed",
                                   "stribeck_exponent", "restitution",       "restitution_threshold",
                                   "rolling_friction",  "spinning_friction", "stiffness",
@@ -118,6 +119,30 @@ constexpr Word chain_keys[] = {"generate",    "name",   "count", "from",    "dir
                                "link_length", "radius", "shape", "density", "material",
                                "joint",       "axis",   "anchor"};
 
+constexpr Word circuit_keys[] = {"ground", "components"};
+constexpr Word resistor_keys[] = {"name", "kind", "nodes", "resistance"};
+constexpr Word capacitor_keys[] = {"name", "kind", "nodes", "capacitance", "voltage"};
+constexpr Word inductor_keys[] = {"name", "kind", "nodes", "inductance", "current"};
+constexpr Word diode_keys[] = {"name", "kind", "nodes", "drop", "resistance"};
+constexpr Word zener_keys[] = {"name", "kind", "nodes", "breakdown", "drop", "resistance"};
+constexpr Word voltage_source_keys[] = {"name", "kind", "nodes", "voltage"};
+constexpr Word current_source_keys[] = {"name", "kind", "nodes", "current"};
+constexpr Word circuit_switch_keys[] = {"name", "kind", "nodes", "closed", "resistance"};
+constexpr Word comparator_keys[] = {"name", "kind", "nodes", "low", "high", "gain"};
+constexpr Word transistor_keys[] = {"name",       "kind",         "nodes",       "drop",
+                                    "resistance", "beta_forward", "beta_reverse"};
+constexpr Word pulse_keys[] = {"low", "high", "period", "duty", "delay"};
+constexpr Word equations_keys[] = {"states", "start", "M", "A", "b", "B", "C", "D", "e", "laws"};
+constexpr Word law_keys[] = {"name", "kind", "lower", "upper"};
+constexpr Word integrator_keys[] = {
+    "scheme", "theta", "gamma", "use_gamma", "use_gamma_for_relation", "midpoint"};
+
+constexpr Word component_kinds[] = {
+    "resistor",       "capacitor", "inductor",   "diode", "zener", "voltage-source",
+    "current-source", "switch",    "comparator", "npn",   "pnp"};
+constexpr Word law_kinds[] = {"complementarity", "relay", "equality"};
+constexpr Word first_order_schemes[] = {"euler-moreau", "zero-order", "explicit"};
+
 constexpr Word mixing_rules[] = {"minimum", "maximum", "average", "geometric", "multiply"};
 constexpr Word body_kinds[] = {"dynamic", "fixed", "kinematic"};
 constexpr Word shape_kinds[] = {"sphere",    "box",        "cylinder", "capsule", "cone",
@@ -176,6 +201,21 @@ const KeyTable grid{"grid", "a grid", grid_keys};
 const KeyTable grid_links{"grid-links", "the links of a grid", grid_links_keys};
 const KeyTable packing{"packing", "a packing", packing_keys};
 const KeyTable chain{"chain", "a chain", chain_keys};
+const KeyTable circuit{"circuit", "a circuit", circuit_keys};
+const KeyTable resistor{"resistor", "a resistor", resistor_keys};
+const KeyTable capacitor{"capacitor", "a capacitor", capacitor_keys};
+const KeyTable inductor{"inductor", "an inductor", inductor_keys};
+const KeyTable diode{"diode", "a diode", diode_keys};
+const KeyTable zener{"zener", "a Zener diode", zener_keys};
+const KeyTable voltage_source{"voltage-source", "a voltage source", voltage_source_keys};
+const KeyTable current_source{"current-source", "a current source", current_source_keys};
+const KeyTable circuit_switch{"switch", "a switch", circuit_switch_keys};
+const KeyTable comparator{"comparator", "a comparator", comparator_keys};
+const KeyTable transistor{"transistor", "a transistor", transistor_keys};
+const KeyTable pulse{"pulse", "a pulse", pulse_keys};
+const KeyTable equations{"equations", "equations", equations_keys};
+const KeyTable law{"law", "a law", law_keys};
+const KeyTable integrator{"integrator", "an integrator", integrator_keys};
 const KeyTable simulation{"simulation", "the simulation", simulation_option_keys()};
 }  // namespace keys
 
@@ -188,6 +228,10 @@ const WordTable force_kind{"force-kind", "a kind of force", force_kinds};
 const WordTable generator{"generator-kind", "a generator", generators};
 const WordTable chain_joint{"chain-joint", "a chain's joint", chain_joints};
 const WordTable motor_mode{"motor-mode", "a motor's mode", motor_modes};
+const WordTable component_kind{"component-kind", "a kind of component", component_kinds};
+const WordTable law_kind{"law-kind", "a kind of law", law_kinds};
+const WordTable first_order_scheme{"first-order-scheme", "a scheme of an integrator",
+                                   first_order_schemes};
 }  // namespace words
 
 std::span<const KeyTable* const> all_key_tables() {
@@ -234,14 +278,30 @@ std::span<const KeyTable* const> all_key_tables() {
                                             &grid_links,
                                             &packing,
                                             &chain,
+                                            &circuit,
+                                            &resistor,
+                                            &capacitor,
+                                            &inductor,
+                                            &diode,
+                                            &zener,
+                                            &voltage_source,
+                                            &current_source,
+                                            &circuit_switch,
+                                            &comparator,
+                                            &transistor,
+                                            &pulse,
+                                            &equations,
+                                            &law,
+                                            &integrator,
                                             &simulation};
   return all;
 }
 
 std::span<const WordTable* const> all_word_tables() {
   using namespace words;
-  static constexpr const WordTable* all[] = {&body_kind, &shape_kind,  &joint_kind, &force_kind,
-                                             &generator, &chain_joint, &motor_mode, &mixing_rule};
+  static constexpr const WordTable* all[] = {
+      &body_kind,  &shape_kind,  &joint_kind,     &force_kind, &generator,         &chain_joint,
+      &motor_mode, &mixing_rule, &component_kind, &law_kind,   &first_order_scheme};
   return all;
 }
 

@@ -31,12 +31,16 @@ extern const KeyTable motor, limit, friction, coupling, coupling_term, gear, rac
 extern const KeyTable function, harmonic, step;
 extern const KeyTable spring, torsion_spring, bushing, load, central_gravity, drag;
 extern const KeyTable grid, grid_links, packing, chain;
+extern const KeyTable circuit, resistor, capacitor, inductor, diode, zener, voltage_source;
+extern const KeyTable current_source, circuit_switch, comparator, transistor, pulse;
+extern const KeyTable equations, law, integrator;
 extern const KeyTable simulation;
 }  // namespace keys
 
 namespace words {
 extern const WordTable body_kind, shape_kind, joint_kind, force_kind, generator, chain_joint;
 extern const WordTable motor_mode, mixing_rule;
+extern const WordTable component_kind, law_kind, first_order_scheme;
 }  // namespace words
 
 std::span<const KeyTable* const> all_key_tables();

@@ -16,8 +16,9 @@ namespace {
 constexpr double over_relaxation = 1.6;
 constexpr double rebalance_ratio = 5;  // a new factorisation pays only for a real change of ρ
 constexpr int rebalance_every = 20;
-// With De Saxcé's term in every iteration ρ stays: balancing residuals raises it until the method
-// crawls. Relative to the mean diagonal of W; far below 1 wherever bodies rest.
+// With De Saxcé's term (and a skew part of W) in every iteration ρ stays: balancing residuals
+// raises it until the method crawls. Relative to the mean diagonal of W; far below 1 wherever
+// bodies rest.
 constexpr double live_penalty = 0.02;
 
 class Admm final : public ConvexMethod {
@@ -26,6 +27,7 @@ class Admm final : public ConvexMethod {
     N_.set(task.W, true);
     shifted_.set(task.W);
     rho_ = task.live ? live_penalty : 1;
+    skewed_ = task.live && !task.W.is_symmetric();
     if (refactorize(task)) {
       begin(task);
       iterate(task);
@@ -42,13 +44,15 @@ class Admm final : public ConvexMethod {
   bool observe(int iteration, ConvexTask& task);
   bool rebalance(ConvexTask& task);
   void subtract_de_saxce();
+  void velocity(ConvexTask& task, const Vector& lambda);
+  bool skewed_ = false;  ///< the task is live and W has a skew part
 
   ScaledOperator N_;  ///< for the scaling and the scaled sets
   ShiftedDelassus shifted_;
   double rho_ = 1;
   Vector shift_;
   Vector z_, dual_;  ///< the dual scaled by 1/ρ
-  Vector l_, rhs_, relaxed_, previous_, lambda_, u_;
+  Vector l_, rhs_, relaxed_, previous_, lambda_, u_, skew_;
 };
 
 // S W S + ρ in scaled multipliers is W + ρ S⁻² in physical ones.
@@ -68,8 +72,7 @@ void Admm::begin(ConvexTask& task) {
   const Vector& S = N_.S();
   z_ = task.lambda.cwiseQuotient(S);
   for (Vector* v : {&dual_, &l_, &rhs_, &relaxed_, &previous_, &lambda_, &u_}) v->resize(m);
-  task.W.apply(task.lambda, u_);
-  u_ += task.q;
+  velocity(task, task.lambda);
   if (task.live) add_de_saxce(task.W.K(), u_, u_);
   dual_.array() = S.array() * u_.array() / rho_;
   relaxed_ = z_ - dual_;
@@ -77,10 +80,17 @@ void Admm::begin(ConvexTask& task) {
   dual_ = previous_ - relaxed_;
 }
 
+void Admm::velocity(ConvexTask& task, const Vector& lambda) {
+  task.W.apply(lambda, u_);
+  u_ += task.q;
+  if (!skewed_) return;
+  task.W.apply_skew(lambda, skew_);
+  u_ += skew_;
+}
+
 bool Admm::observe(int iteration, ConvexTask& task) {
   lambda_.array() = N_.S().array() * z_.array();
-  task.W.apply(lambda_, u_);
-  u_ += task.q;
+  velocity(task, lambda_);
   return task.monitor.observe(iteration, lambda_, u_);
 }
 
@@ -92,6 +102,11 @@ void Admm::iterate(ConvexTask& task) {
     // λ̃ = (S W S + ρ)⁻¹ (ρ (z + dual) − S q), solved in physical multipliers.
     rhs_.array() = (rho_ * (z_ + dual_).array() - S.array() * task.q.array()) / S.array();
     if (task.live) subtract_de_saxce();
+    if (skewed_) {
+      lambda_.array() = S.array() * z_.array();
+      task.W.apply_skew(lambda_, skew_);
+      rhs_ -= skew_;
+    }
     shifted_.solve(rhs_, l_);
     l_.array() /= S.array();
     relaxed_ = over_relaxation * l_ + (1 - over_relaxation) * z_;

@@ -24,7 +24,7 @@ class AcceleratedGradient final : public ConvexMethod {
   void iterate(ConvexTask& task);
 
   ScaledOperator N_;
-  Vector r_, gamma_, Ngamma_, next_, Nnext_, y_, Ny_, g_, lambda_, u_;
+  Vector r_, gamma_, Ngamma_, next_, Nnext_, y_, Ny_, g_, lambda_, u_, skew_;
 };
 
 void AcceleratedGradient::begin(ConvexTask& task) {
@@ -42,16 +42,26 @@ void AcceleratedGradient::begin(ConvexTask& task) {
 
 void AcceleratedGradient::iterate(ConvexTask& task) {
   const auto m = task.W.rows();
+  const bool skewed = task.live && !task.W.is_symmetric();
   double L = std::max(Nnext_.norm() / std::sqrt(static_cast<double>(m)), 1e-12);
   double theta = 1;
   for (int iteration = 0;; ++iteration) {
     task.iterations = iteration;
     lambda_.array() = N_.S().array() * gamma_.array();
     u_.array() = Ngamma_.array() / N_.S().array() + task.q.array();
+    if (skewed) {
+      task.W.apply_skew(lambda_, skew_);
+      u_ += skew_;
+    }
     if (task.monitor.observe(iteration, lambda_, u_)) break;
 
     g_ = Ny_ + r_;
     if (task.live) add_de_saxce(N_.K(), g_, g_);
+    if (skewed) {
+      lambda_.array() = N_.S().array() * y_.array();
+      task.W.apply_skew(lambda_, skew_);
+      g_.array() += N_.S().array() * skew_.array();
+    }
     for (int trial = 0; trial < 60; ++trial) {
       next_ = y_ - g_ / L;
       project(N_.K(), next_, next_);

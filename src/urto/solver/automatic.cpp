@@ -14,7 +14,11 @@ constexpr double below_tolerance = 0.8;
 // Sweeps whose rate is measured: the first are often faster than those that follow, so windows
 // double.
 constexpr int first_window = 60;
+constexpr double worth_keeping = 0.7;  // of the best residual: keeping λ costs as much as a sweep
 constexpr int guesses = 6;
+// [ns] that every island may take although the time is up: else one large island that uses it up
+// would leave all others unsolved.
+constexpr double granted = 2e5;
 constexpr int least_before_guess = 10;  // sweeps that settle who touches
 // A small problem of the exact law: what is left of it may be a contradiction of roundings.
 constexpr int small_island = 64;
@@ -27,6 +31,13 @@ constexpr double nearly_there = 30;
 // bodies rest, and ADMM takes tens of iterations where sweeps take thousands.
 constexpr double resting = 0.1;
 constexpr int alternating_patience = 60;
+// What rests is held through all of its contacts: the rate of sweeps falls the longer they last.
+constexpr double slower_at_rest = 3;
+// Of the other's price, that sweeps may cost without getting nearer: a plateau is not the end, one
+// contact has to change its state.
+constexpr double plateau = 0.25;
+// Steps of ipm and its proximal steps, and sweeps after them, before others are tried.
+constexpr int newton_most = 500, newton_most_each = 1, sweeps_again = 40000;
 
 // The path of both: "nsgs+ipm". A method that goes on is named once.
 void add_to_path(const std::string& next, std::string& path) {
@@ -96,6 +107,7 @@ bool IslandSweeps::stop(const SolveOptions& options, Monitor::Clock::time_point 
   if (options.on_progress && !options.on_progress(result.sweeps, result.residual)) {
     result.status = Status::interrupted;
   } else if (options.time_limit < std::numeric_limits<double>::infinity() &&
+             result.sweeps * prices_.sweep() > granted &&
              seconds_since(start) > options.time_limit) {
     result.status = Status::time_limit;
   } else if (result.sweeps >= options.max_iterations) {
@@ -109,14 +121,8 @@ bool IslandSweeps::stop(const SolveOptions& options, Monitor::Clock::time_point 
 // Tries the active set from where λ stands; puts everything back if it leads nowhere.
 bool IslandSweeps::guess(const SaddleLdlt::System& island, const SolveOptions& options) {
   RowAccess& rows = sweeps_.rows();
-  const SetProduct& K = rows.view().problem->K;
   const double tolerance = below_tolerance * options.tolerance;
-  kept_.clear();
-  sweeps_.residual();  // λ and x as they stand
-  for (const int i : island.blocks) {
-    const double* force = rows.lambda().data() + K.start[i];
-    kept_.insert(kept_.end(), force, force + K.sets[i].dim);
-  }
+  gather(kept_);
   if (rows.view().mass != nullptr) rows.recover();
   for (int round = 0; round < guesses; ++round) {
     if (!active_set_.guess(rows, options.friction)) break;
@@ -124,13 +130,31 @@ bool IslandSweeps::guess(const SaddleLdlt::System& island, const SolveOptions& o
     sweeps_.load();
     if (sweeps_.residual() <= tolerance) return true;
   }
-  const double* from = kept_.data();
-  for (const int i : island.blocks) {
+  scatter(kept_);
+  return false;
+}
+
+// λ and x are those of the sweeps after that.
+void IslandSweeps::gather(std::vector<double>& forces) {
+  RowAccess& rows = sweeps_.rows();
+  const SetProduct& K = rows.view().problem->K;
+  sweeps_.residual();
+  forces.clear();
+  for (const int i : rows.view().blocks) {
+    const double* force = rows.lambda().data() + K.start[i];
+    forces.insert(forces.end(), force, force + K.sets[i].dim);
+  }
+}
+
+void IslandSweeps::scatter(const std::vector<double>& forces) {
+  RowAccess& rows = sweeps_.rows();
+  const SetProduct& K = rows.view().problem->K;
+  const double* from = forces.data();
+  for (const int i : rows.view().blocks) {
     std::copy_n(from, K.sets[i].dim, rows.lambda().data() + K.start[i]);
     from += K.sets[i].dim;
   }
   sweeps_.load();
-  return false;
 }
 
 bool IslandSweeps::guess_first(const SaddleLdlt::System& island, const SolveOptions& options,
@@ -148,17 +172,24 @@ void IslandSweeps::run(const SaddleLdlt::System* island, const SolveOptions& opt
   begin(options);
   sweep(island, options, start, result);
   // λ and x are the caller's again.
-  if (result.status != Status::converged) result.residual = sweeps_.residual();
+  if (result.status != Status::converged) {
+    result.residual = sweeps_.residual();
+    if (std::isfinite(best_residual_) && !(result.residual <= best_residual_)) {
+      scatter(best_);
+      result.residual = sweeps_.residual();
+    }
+  }
   result.at_rest = at_rest_;
 }
 
 // Whether sweeps cost less than what would take over: those that were made and, at the rate of the
 // last window, those still to come. So a wrong promise at most doubles the price.
 bool IslandSweeps::promises(double before, double after, int window, int used, double tolerance) {
-  if (!(after < before)) return false;
+  const bool at_rest = at_rest_ && sweeps_.rows().size() > small_island;
+  const double other = at_rest ? prices_.alternating() : prices_.newton();
+  if (!(after < 0.99 * before)) return !at_rest && used * prices_.sweep() < plateau * other;
   const double left = window * std::log(tolerance / after) / std::log(after / before);
-  const double other = at_rest_ ? prices_.alternating() : prices_.newton();
-  return (used + left) * prices_.sweep() < other;
+  return (used + (at_rest ? slower_at_rest : 1) * left) * prices_.sweep() < other;
 }
 
 void IslandSweeps::sweep(const SaddleLdlt::System* island, const SolveOptions& options,
@@ -172,9 +203,9 @@ void IslandSweeps::sweep(const SaddleLdlt::System* island, const SolveOptions& o
     result.guessed = island != nullptr && guess(*island, options);
     return result.guessed;
   };
-  // With a skew part of W (files), ADMM lags De Saxcé's term in a loop, which is slow.
-  const bool live = options.friction == Friction::exact && sweeps_.rows().view().skewed == nullptr;
+  const bool live = options.friction == Friction::exact;
   at_rest_ = false;
+  best_residual_ = std::numeric_limits<double>::infinity();
   prices_.begin(sweeps_.rows().view());
   result.status = Status::stalled;
   for (;;) {
@@ -185,6 +216,10 @@ void IslandSweeps::sweep(const SaddleLdlt::System* island, const SolveOptions& o
     if (result.residual <= tolerance) break;
     if (!std::isfinite(result.residual) || stop(options, start, result)) return;
     best = std::min(best, result.residual);
+    if (result.sweeps >= first_window && result.residual < worth_keeping * best_residual_) {
+      best_residual_ = result.residual;
+      gather(best_);
+    }
     if (result.sweeps >= window_end) {
       const bool judged = std::isfinite(before);
       at_rest_ = live && sweeps_.restlessness() < resting;
@@ -230,7 +265,7 @@ void Escalation::add_swept(const Vector& lambda, const SweepResult& result) {
   swept_ = true;
   at_rest_ = result.at_rest;
   clear(next_);
-  next_.solver = "nsgs";
+  next_.solver = result.path;
   next_.lambda = lambda;
   W_->recover(next_.lambda, next_.x);
   constraint_velocity(*problem_, next_.x, next_.lambda, next_.u);
@@ -240,6 +275,7 @@ void Escalation::add_swept(const Vector& lambda, const SweepResult& result) {
   next_.status = next_.certificate.meets(options_->tolerance) ? Status::converged : result.status;
   if (result.history != nullptr) next_.history = std::move(*result.history);
   accumulate(best_, next_);
+  swept_lambda_ = lambda;
 }
 
 const Solution& Escalation::run() {
@@ -269,6 +305,10 @@ void Escalation::escalate() {
   // A small problem of the exact law that takes longer than 500 Newton steps is one of those below.
   const bool small = !convex && problem_->blocks() <= small_island;
   const int most = small ? 500 : options_->max_iterations;
+  // Problems without x have been there.
+  if (swept_ && !convex && problem_->dofs() > 0 && DenseContacts::suits(*problem_) &&
+      attempt_dense(most))
+    return;
   if (at_rest_) {
     lambda_.setZero();
     if (attempt("admm", most, alternating_patience)) return;
@@ -276,7 +316,13 @@ void Escalation::escalate() {
   // The interior point, then its proximal steps: half the time of prox or less on the published
   // problems that sweeps leave (docs/solvers/auto.md).
   lambda_ = *start_lambda_;
-  if (!has_rolling() && attempt("ipm", most)) return;
+  const int steps =
+      small || convex ? most : std::min(most, newton_most + newton_most_each * problem_->blocks());
+  if (!has_rolling() && attempt("ipm", steps)) return;
+  if (swept_ && !convex && !small && !at_rest_) {
+    lambda_ = swept_lambda_;
+    if (attempt("nsgs", std::min(most, sweeps_again))) return;
+  }
   start_again();
   if (attempt("prox", most, convex ? 0 : newton_patience)) return;
   if (small) {
@@ -360,6 +406,36 @@ bool Escalation::attempt(const char* name, int iterations, int patience) {
   workspace_->run(name, *W_, attempt_options_, lambda_, start_, next_, patience);
   accumulate(best_, next_);
   lambda_ = best_.lambda;
+  return is_over();
+}
+
+// Newton with a dense W from where the sweeps have left it.
+bool Escalation::attempt_dense(int most) {
+  attempt_options_ = *options_;
+  attempt_options_.max_iterations = std::min(most, options_->max_iterations - best_.iterations);
+  if (attempt_options_.max_iterations < 0) return true;
+  const auto begin = Monitor::Clock::now();
+  if (!dense_.set(*W_)) return false;
+  clear(next_);
+  next_.lambda = best_.lambda;
+  DenseContacts::Result result{.least_sweeps = 0};
+  if (options_->record_history) result.history = &next_.history;
+  dense_.solve(attempt_options_, start_, next_.lambda, result);
+  next_.solver = "newton";
+  next_.iterations = result.sweeps + result.steps;
+  next_.factorizations = result.steps;
+  next_.timings.solve = seconds_since(begin);
+  W_->recover(next_.lambda, next_.x);
+  constraint_velocity(*problem_, next_.x, next_.lambda, next_.u);
+  workspace_->certifier.certify(*problem_, next_.x, next_.lambda, options_->friction,
+                                next_.certificate);
+  next_.status = next_.certificate.meets(options_->tolerance) ? Status::converged : result.status;
+  accumulate(best_, next_);
+  return is_over();
+}
+
+// True when there is nothing more to do.
+bool Escalation::is_over() {
   if (best_.status == Status::converged || best_.status == Status::infeasible ||
       best_.status == Status::interrupted) {
     return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "urto/solver/active_set.h"
+#include "urto/solver/dense_contacts.h"
 #include "urto/solver/gauss_seidel.h"
 #include "urto/solver/kept_by_size.h"
 #include "urto/solver/prices.h"
@@ -16,6 +17,7 @@ struct SweepResult {
   bool guessed = false;             ///< by a guess of the active set
   bool at_rest = false;             ///< hardly any loaded contact moves
   int sweeps = 0;
+  const char* path = "nsgs";
   double residual = 0;
   std::vector<HistoryEntry>* history = nullptr;  ///< appended to, if there is one
 };
@@ -39,12 +41,16 @@ class IslandSweeps {
              Monitor::Clock::time_point start, SweepResult& result);
   bool promises(double before, double after, int window, int used, double tolerance);
   bool stop(const SolveOptions& options, Monitor::Clock::time_point start, SweepResult& result);
+  void gather(std::vector<double>& forces);
+  void scatter(const std::vector<double>& forces);
 
   GaussSeidel sweeps_;
   Prices prices_;
   bool at_rest_ = false;
   ActiveSet active_set_;
-  std::vector<double> kept_ = {};  ///< λ of the island
+  std::vector<double> kept_ = {};  ///< λ of the island before a guess
+  std::vector<double> best_ = {};  ///< the best one so far: with momentum residuals swing
+  double best_residual_ = 0;
 };
 
 /// What goes on where sweeps end: from `start_lambda`, that of the caller. For problems of one
@@ -70,6 +76,8 @@ class Escalation {
   void escalate();
   void start_again();
   bool attempt(const char* name, int iterations, int patience = 0);
+  bool attempt_dense(int most);
+  bool is_over();
   bool leave_one_out();
   bool leave_out(int block, Rest& rest);
   bool has_rolling() const;
@@ -80,7 +88,8 @@ class Escalation {
   const SolveOptions* options_ = nullptr;
   const Vector* start_lambda_ = nullptr;
   SolveOptions attempt_options_;
-  Vector lambda_, whole_;
+  Vector lambda_, whole_, swept_lambda_;
+  DenseContacts dense_;
   Monitor::Clock::time_point start_ = {};
   bool swept_ = false, at_rest_ = false;
   Solution best_, next_;

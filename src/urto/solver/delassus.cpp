@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <Eigen/SparseLU>
 #include <fmt/format.h>
 
 #include "urto/error.h"
-#include "urto/linalg/checked.h"
 #include "urto/linalg/small_inverse.h"
 #include "urto/memory_limit.h"
 
@@ -87,6 +85,12 @@ bool entries_match_bodies(const BlockRows& J, const BlockMatrix& H,
   });
 }
 
+bool has_pattern(const SparseMatrix& A, const SparseMatrix& known) {
+  return A.rows() == known.rows() && A.nonZeros() == known.nonZeros() &&
+         std::equal(A.outerIndexPtr(), A.outerIndexPtr() + A.cols() + 1, known.outerIndexPtr()) &&
+         std::equal(A.innerIndexPtr(), A.innerIndexPtr() + A.nonZeros(), known.innerIndexPtr());
+}
+
 void resize(Vector& v, Eigen::Index size) {
   if (v.size() != size) v.resize(size);
 }
@@ -102,7 +106,7 @@ bool Delassus::set(const StepProblem& problem, SymbolicStore* store) {
   problem_ = &problem;
   store_ = store;
   failure_.clear();
-  skewed_ = factored_ = condensed_ = assembled_ = false;
+  skewed_ = factored_ = condensed_ = assembled_ = assembled_as_is_ = false;
   mass_factor_.reset();  // back to the store, where the next one may find it
   resize(work_, problem.dofs());
   resize(work2_, problem.dofs());
@@ -168,12 +172,23 @@ bool Delassus::invert_mass(const BlockMatrix& H) {
 bool Delassus::condense() {
   condensed_ = true;
   inverse_mass_.start.resize(1);
-  const Checked<Eigen::SparseLU<SparseMatrix>> factor(sparse_mass(*problem_));
-  if (!factor.ok()) return fail("H is singular");
+  SparseMatrix H = sparse_mass(*problem_);
+  H.makeCompressed();
+  if (!has_pattern(H, condensed_mass_)) {
+    condensed_mass_.resize(0, 0);
+    if (!condensing_.analyze(H)) return fail("H is singular");
+  }
+  condensed_mass_ = std::move(H);
+  if (!condensing_.factorize(condensed_mass_, KeptLu::Pivots::chosen)) return fail("H is singular");
   const SparseMatrix J = to_sparse(problem_->J);
-  Matrix rhs(problem_->dofs(), rows() + 1);
-  rhs << Matrix(J.transpose()), problem_->a;
-  inverse_times_ = factor.solve(rhs);
+  const SparseMatrix Jt = J.transpose();
+  inverse_times_.resize(problem_->dofs(), rows() + 1);
+  Vector rhs, solved;
+  for (int c = 0; c <= rows(); ++c) {
+    rhs = c < rows() ? Vector(Jt.col(c)) : problem_->a;
+    if (!condensing_.solve(rhs, solved)) return fail("H is singular");
+    inverse_times_.col(c) = solved;
+  }
   const Matrix W = J * inverse_times_.leftCols(rows());
   E_ = SparseMatrix(problem_->E + SparseMatrix(W.sparseView()));
   return true;
@@ -288,6 +303,29 @@ const BlockRows& Delassus::matrix() {
   }
   assembled_ = true;
   return W_;
+}
+
+// Of an antisymmetric matrix the columns are the rows with the other sign. Its pattern is inside
+// that of W.
+const BlockRows& Delassus::matrix_as_is() {
+  matrix();
+  if (!skewed_ || !keeps_skew()) return W_;
+  if (assembled_as_is_) return as_is_;
+  assembled_as_is_ = true;
+  as_is_ = W_;
+  for (int i = 0; i < blocks(); ++i) {
+    for (int e = W_.entry_start[i]; e < W_.entry_start[i + 1]; ++e)
+      slot_[block_of_[W_.entries[e].column]] = e;
+    for (int r = 0; r < K().sets[i].dim; ++r) {
+      for (SparseMatrix::InnerIterator it(skew_, K().start[i] + r); it; ++it) {
+        const BlockRows::Entry& entry = W_.entries[slot_[block_of_[it.row()]]];
+        as_is_.values[entry.offset + r * entry.width + (it.row() - entry.column)] -= it.value();
+      }
+    }
+    for (int e = W_.entry_start[i]; e < W_.entry_start[i + 1]; ++e)
+      slot_[block_of_[W_.entries[e].column]] = -1;
+  }
+  return as_is_;
 }
 
 void Delassus::list_touching_blocks() {

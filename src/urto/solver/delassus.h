@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "urto/linalg/block_matrix.h"
+#include "urto/linalg/kept_lu.h"
 #include "urto/linalg/sparse_builder.h"
 #include "urto/linalg/symbolic_store.h"
 #include "urto/problem/step_problem.h"
@@ -69,7 +70,10 @@ class Delassus {
   /// The diagonal of H, where it is not inverted block by block.
   const Vector& mass_diagonal() const { return mass_diagonal_; }
   const SparseMatrix& compliance() const { return skewed_ || condensed_ ? E_ : problem_->E; }
-  const BlockRows& matrix();  ///< W itself, block-sparse
+  const BlockRows& matrix();  ///< W itself, block-sparse; its symmetric part
+  /// The same with the skew part, unless H is general: then without.
+  const BlockRows& matrix_as_is();
+  bool keeps_skew() const { return !has_mass() || inverse_mass_.blocks() > 0; }
 
  private:
   bool fail(std::string why);
@@ -91,7 +95,10 @@ class Delassus {
   std::string failure_ = {};
   SparseMatrix E_, skew_;  ///< where they are not the problem's, and zero
   bool skewed_ = false, factored_ = false, condensed_ = false, assembled_ = false;
-  Matrix inverse_times_;  ///< condensed: H⁻¹ [Jᵀ a]
+  bool assembled_as_is_ = false;
+  Matrix inverse_times_;         ///< condensed: H⁻¹ [Jᵀ a]
+  KeptLu condensing_;            ///< analysed for the pattern of …
+  SparseMatrix condensed_mass_;  ///< … this H
   BlockMatrix inverse_mass_;
   std::vector<int> node_of_dof_ = {};
   std::optional<LentFactor<SpdFactor>> mass_factor_;
@@ -107,7 +114,7 @@ class Delassus {
   struct Touch {
     int block = 0, entry = 0;
   };
-  BlockRows W_;
+  BlockRows W_, as_is_;
   SparseMatrix J_;
   std::vector<int> touch_start_ = {}, next_ = {}, block_of_ = {}, slot_ = {}, neighbours_ = {};
   std::vector<Touch> touching_ = {};

@@ -82,14 +82,48 @@ const Certificate* IslandSolver::solve(const StepProblem& p, const SolveOptions&
   return nullptr;
 }
 
+// A small problem in local form; false if others are to go on from what `swept` says of λ. Without
+// the workspace of other methods: that would cost as much as the solution of a few contacts.
+bool IslandSolver::solve_dense(StepSolveReport& report, SweepResult& swept) {
+  DenseContacts& dense = worker(0).dense;
+  DenseContacts::Result result;
+  history_.clear();
+  if (options_->record_history) result.history = &history_;
+  project(p_->K, *lambda_, *lambda_);
+  report.timings.setup = seconds_since(start_);
+  dense.solve(*options_, start_, *lambda_, result);
+  report.timings.solve = seconds_since(start_) - report.timings.setup;
+  report.islands = 1;
+  report.largest_island = p_->rows();
+  report.sweeps = result.sweeps;
+  report.iterations = report.factorizations = result.steps;
+  report.status = result.status;
+  if (result.steps > 0) report.solver = swept.path = "nsgs+newton";
+  swept.status = result.status;
+  swept.sweeps = result.sweeps + result.steps;
+  swept.residual = result.residual;
+  swept.history = result.history;
+  if (result.status == Status::stalled) return false;
+  report.history = std::move(history_);
+  return true;
+}
+
 // The problem as it is: a named solver, or a form that has no islands here.
 const Certificate* IslandSolver::solve_whole(StepSolveReport& report) {
+  SweepResult swept;
+  const bool exact = options_->friction == Friction::exact;
+  const bool dense = automatic_ && exact && p_->dofs() == 0 && DenseContacts::suits(*p_) &&
+                     (!options_->settle || p_->K.has_friction()) && worker(0).dense.set(*p_);
+  if (dense) {
+    start_lambda_ = *lambda_;
+    if (solve_dense(report, swept)) return nullptr;
+  }
   ProblemSize size{.dofs = p_->dofs()};
   for (const ConvexSet& set : p_->K.sets) size.add(set);
   Worker& w = worker(0);
   Desk& desk = w.desk(size);
   Delassus& W = desk.workspace.W;
-  history_.clear();
+  if (!dense) history_.clear();
   report.islands = p_->rows() > 0 ? 1 : 0;
   report.largest_island = p_->rows();
   if (!W.set(*p_, &w.store)) {
@@ -99,16 +133,17 @@ const Certificate* IslandSolver::solve_whole(StepSolveReport& report) {
     return nullptr;
   }
   report.timings.setup = seconds_since(start_);
-  desk.start = *lambda_;
+  desk.start = dense ? start_lambda_ : *lambda_;
   project(p_->K, desk.start, desk.start);
-  SweepResult swept;
   const Solution* solution = &desk.solution;
   if (!automatic_) {
     desk.workspace.run(solver_.info.name, W, *options_, desk.start, start_, desk.solution);
   } else {
     desk.escalation.begin(desk.workspace, W, *options_, desk.start, start_);
-    const bool convex = options_->friction == Friction::convex || !p_->K.has_friction();
-    if (!p_->K.is_linear() && !(convex && options_->settle)) {
+    const bool convex = !exact || !p_->K.has_friction();
+    if (dense) {
+      desk.escalation.add_swept(*lambda_, swept);
+    } else if (!p_->K.is_linear() && !(convex && options_->settle)) {
       *lambda_ = desk.start;
       if (options_->record_history) swept.history = &history_;
       w.sweeps.sweeps().rows().set(W, desk.swept, *lambda_);
@@ -121,6 +156,8 @@ const Certificate* IslandSolver::solve_whole(StepSolveReport& report) {
   *x_ = solution->x;
   *lambda_ = solution->lambda;
   report.sweeps = swept.sweeps;
+  report.iterations = report.factorizations = 0;
+  report.status = Status::converged;
   record(*solution, swept.sweeps, whole_);
   add(whole_, true, report);
   if (swept.status == Status::converged) report.handed_on = 0;

@@ -51,6 +51,7 @@ class IslandSolver {
   struct Worker {
     IslandSweeps sweeps;
     CoupledRows coupled;
+    DenseContacts dense;  ///< problems without x
     SaddleLdlt single;    ///< of bodies that nothing touches
     SymbolicStore store;  ///< before `desks`, which borrow from it
     KeptBySize<Desk> desks;
@@ -82,6 +83,7 @@ class IslandSolver {
   void begin(const StepProblem& p, const SolveOptions& options, Vector& x, Vector& lambda,
              StepSolveReport& report);
   const Certificate* solve_whole(StepSolveReport& report);
+  bool solve_dense(StepSolveReport& report, SweepResult& swept);
   void list_islands(StepSolveReport& report);
   void solve_linear();
   void prepare_arrays();

@@ -17,7 +17,7 @@ class LaggedTerms final : public Method {
 
   void solve(Run& run) override {
     exact_ = run.options.friction == Friction::exact && run.W.K().has_friction();
-    if (exact_ && run.W.is_symmetric() && method_->takes_live_terms() && solve_live(run)) return;
+    if (exact_ && method_->takes_live_terms() && solve_live(run)) return;
     if (exact_ || !run.W.is_symmetric()) {
       begin(run);
       iterate(run);

@@ -35,6 +35,20 @@ struct Standard {
   Vector z0;
 };
 
+/// Entries that are nothing but the rounding of their sums, and of the elimination before them,
+/// become zero: rows that follow from joints (a contact of what joints hold) would be scaled up to
+/// noise. `terms`, `loads`: the sizes of what M and q are sums of.
+void drop_rounding(const Matrix& terms, const Vector& loads, Standard& out) {
+  // M itself comes from a solve, of a matrix that may be a thousand times worse than one.
+  constexpr double rounding = 1e-12;
+  for (Eigen::Index i = 0; i < terms.rows(); ++i) {
+    for (Eigen::Index k = 0; k < terms.cols(); ++k) {
+      if (std::abs(out.M(i, k)) <= rounding * terms(i, k)) out.M(i, k) = 0;
+    }
+    if (std::abs(out.q[i]) <= rounding * loads[i]) out.q[i] = 0;
+  }
+}
+
 Standard standard_form(const ComplementarityProblem& p) {
   const Matrix M(p.M);
   std::vector<int> bounded, free;
@@ -55,6 +69,7 @@ Standard standard_form(const ComplementarityProblem& p) {
     z0[i] = lower ? p.lo[i] : p.hi[i];
     if (lower && std::isfinite(p.hi[i])) boxed.push_back(k);
   }
+  Matrix eliminated;  // per free unknown, the sizes of the terms of its dependence on y, and on 1
   Matrix rows = S.transpose();  // w of y: a sign change where y runs down from the upper bound
   if (nf > 0) {
     const Matrix Mff = M(free, free);
@@ -63,6 +78,12 @@ Standard standard_form(const ComplementarityProblem& p) {
       const Matrix Z = factor.solve(Matrix(M(free, Eigen::all)));
       const Vector c = factor.solve(Vector(p.q(free) + M(free, Eigen::all) * z0));
       const Matrix ZS = Z * S;
+      const Matrix sizes = M(free, Eigen::all).cwiseAbs();
+      eliminated.resize(nf, nb + 1);
+      eliminated.leftCols(nb) = Mff.cwiseAbs() * ZS.cwiseAbs() + sizes * S.cwiseAbs();
+      eliminated.col(nb) =
+          Mff.cwiseAbs() * c.cwiseAbs() + sizes * z0.cwiseAbs() + p.q(free).cwiseAbs();
+      eliminated = factor.inverse().cwiseAbs() * eliminated;
       for (Eigen::Index k = 0; k < nf; ++k) {
         z0[free[k]] = -c[k];
         S.row(free[k]) = -ZS.row(k);
@@ -83,6 +104,16 @@ Standard standard_form(const ComplementarityProblem& p) {
   result.M.topLeftCorner(n, n) = rows * M * S;
   result.q.resize(n + m);
   result.q.head(n) = rows * (M * z0 + p.q);
+  if (nf > 0) {
+    const Matrix sizes = rows.cwiseAbs() * M.cwiseAbs();
+    Matrix terms = sizes * S.cwiseAbs();
+    Vector loads = sizes * z0.cwiseAbs() + rows.cwiseAbs() * p.q.cwiseAbs();
+    if (eliminated.size() > 0) {
+      terms += sizes(Eigen::all, free) * eliminated.leftCols(nb);
+      loads += sizes(Eigen::all, free) * eliminated.col(nb);
+    }
+    drop_rounding(terms, loads, result);
+  }
   for (Eigen::Index k = 0; k < m; ++k) {
     result.M(boxed[k], n + k) = 1;
     result.M(n + k, boxed[k]) = -1;

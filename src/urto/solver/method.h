@@ -61,8 +61,8 @@ struct ConvexTask {
   const SolveOptions& options;
   Monitor& monitor;
   Vector& lambda;  ///< start and result
-  /// Not convex: De Saxcé's term follows the velocity from iteration to iteration, and the monitor
-  /// measures the exact law. Asked only of methods that take it.
+  /// Not convex: De Saxcé's term follows the velocity from iteration to iteration, a skew part of W
+  /// the multipliers, and the monitor measures the exact law. Asked only of methods that take them.
   bool live = false;
   int iterations = 0;  ///< added to, bounded by options.max_iterations through the monitor
   int factorizations = 0;

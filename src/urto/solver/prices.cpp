@@ -11,8 +11,14 @@ constexpr double operation = 0.6;   // [ns] of a factorisation in small blocks
 constexpr double fill_in = 3;       // of a factor with a good order, against the matrix
 constexpr double analysis = 1500;   // [ns] of a body or a row block, for its pattern
 constexpr double guess_rounds = 3;  // of a guess that succeeds
-constexpr double newton_steps = 40;
+// In each step of a Newton method a few contacts change their state and hold the others back: its
+// steps grow with what moves (measured: 19 to 28 at 160 to 290 contacts, 100 to 800 at 460 to 590,
+// more than 1600 at 1000).
+constexpr double newton_steps = 40, newton_steps_each = 0.4;
 constexpr double newton_contact = 5000;  // [ns] of a step, beside the factor
+// Newton with a dense W (dense_contacts.h): setting it up, and its steps.
+constexpr double dense_rows = 192, dense_block = 3000, dense_number = 14;
+constexpr double dense_steps = 4, dense_step = 1500;
 
 constexpr double alternating_steps = 100;
 constexpr double alternating_contact = 150;  // [ns] of a step, beside the solve
@@ -35,7 +41,14 @@ double Prices::guess() {
 
 double Prices::newton() {
   predict();
-  return newton_steps * (newton_contact * static_cast<double>(view_->blocks.size()) + factor_);
+  const auto blocks = static_cast<double>(view_->blocks.size());
+  const double steps = std::max(newton_steps, newton_steps_each * blocks);
+  const double sparse = steps * (newton_contact * blocks + factor_);
+  double rows = 0;
+  for (const int i : view_->blocks) rows += view_->problem->K.sets[i].dim;
+  if (rows > dense_rows) return sparse;
+  return std::min(sparse, dense_block * blocks + dense_number * rows * rows +
+                              dense_steps * (dense_step + operation * rows * rows * rows));
 }
 
 double Prices::alternating() {

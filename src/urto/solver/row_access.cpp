@@ -21,13 +21,14 @@ void RowAccess::set(Delassus& W, Vector& x, Vector& lambda) {
     all_.resize(blocks);
     std::iota(all_.begin(), all_.end(), 0);
   }
+  const bool in_rows = !W.is_factored() && W.keeps_skew();
   set({.problem = &W.problem(),
        .rows = &W.row_blocks(),
        .E = &W.compliance(),
        .blocks = {all_.data(), static_cast<std::size_t>(blocks)},
        .inverse_mass = W.is_factored() ? &W.inverse_mass() : nullptr,
-       .W = W.is_factored() ? nullptr : &W.matrix(),
-       .skewed = W.is_symmetric() ? nullptr : &W},
+       .W = W.is_factored() ? nullptr : &W.matrix_as_is(),
+       .skewed = W.is_symmetric() || in_rows ? nullptr : &W},
       x, lambda);
   if (!W.is_factored()) return;
   const int nodes = W.inverse_mass().blocks();

@@ -28,7 +28,7 @@ struct RowView {
   std::span<const int> node_of_dof = {};      ///< with either
   std::span<const int> place = {};            ///< coupled: as in SaddleLdlt::System
   const BlockRows* W = nullptr;  ///< by rows: row block p is that of blocks[p], on the columns of λ
-  const Delassus* skewed = nullptr;  ///< has a skew part of W (files only), or null
+  const Delassus* skewed = nullptr;  ///< has a skew part that W lacks (files only), or null
 };
 
 class RowAccess {
@@ -67,7 +67,7 @@ class RowAccess {
       multiply_add_block(problem.J, i, x_->data(), u);
     } else {
       for (int k = 0; k < d; ++k) u[k] = view_.rows->q[first + k];
-      multiply_add_block(*view_.W, p, lambda_->data(), u);
+      d == 3 ? add_loaded(p, u) : multiply_add_block(*view_.W, p, lambda_->data(), u);
     }
     if (view_.skewed != nullptr) {
       for (int k = 0; k < d; ++k) u[k] += skew_[first + k];
@@ -81,6 +81,33 @@ class RowAccess {
   void velocities(Vector& u);
 
  private:
+  // u += three rows of W λ, but for contacts without load: half of a pile's.
+  void add_loaded(int p, double* u) const {
+    const BlockRows& W = *view_.W;
+    const double* lambda = lambda_->data();
+    double u0 = u[0], u1 = u[1], u2 = u[2];
+    const BlockRows::Entry* const end = W.entries.data() + W.entry_start[p + 1];
+    for (const BlockRows::Entry* e = W.entries.data() + W.entry_start[p]; e != end; ++e) {
+      const double* x = lambda + e->column;
+      const double* A = W.values.data() + e->offset;
+      if (e->width == 3) {
+        const double x0 = x[0], x1 = x[1], x2 = x[2];
+        if (x0 == 0 && x1 == 0 && x2 == 0) continue;
+        u0 += A[0] * x0 + A[1] * x1 + A[2] * x2;
+        u1 += A[3] * x0 + A[4] * x1 + A[5] * x2;
+        u2 += A[6] * x0 + A[7] * x1 + A[8] * x2;
+        continue;
+      }
+      for (int c = 0; c < e->width; ++c) {
+        u0 += A[c] * x[c];
+        u1 += A[e->width + c] * x[c];
+        u2 += A[2 * e->width + c] * x[c];
+      }
+    }
+    u[0] = u0;
+    u[1] = u1;
+    u[2] = u2;
+  }
   void add_compliance(int first, int rows, double* u) const;
   void recover_coupled();
 

@@ -107,6 +107,8 @@ ImpulseKernel::ImpulseKernel(const System& mechanics, const SimulationOptions& w
       solver_(make_solver(wanted.solver.solver)),
       solver_options_(wanted.solver),
       auditor_(mechanics) {
+  if (options.stepper.friction_bound == FrictionBound::polygon)
+    law.edges = options.stepper.friction_edges;
   solver_options_.friction = options.stepper.friction;
   solver_options_.threads = options.threads;
   solver_options_.islands = options.islands;
@@ -228,7 +230,10 @@ void ImpulseKernel::solve_on(StepReport& report) {
 void ImpulseKernel::run_solver(StepReport& report) {
   StepSolveReport& r = report.solve;
   const SolveCounts before = solved_ ? counts_of(r) : SolveCounts{};
-  solver_->solve(problem, solver_options_, v_after, impulses, r);
+  if (has_polygons())
+    polyhedral_.solve(problem, law, solver_options_, v_after, impulses, r);
+  else
+    solver_->solve(problem, solver_options_, v_after, impulses, r);
   add(before, r);
   solved_ = true;
 }
@@ -459,6 +464,7 @@ double ImpulseKernel::joint_work() {
 
 // b has g/h in it, and g is a difference of positions: known to a rounding error of those at best.
 void ImpulseKernel::certify(const State& state, StepReport& report) {
+  certifier_.use_law(law);
   const double terms_of_b = state.q.lpNorm<Eigen::Infinity>() / h_;
   certifier_.certify(problem, v_after, impulses, options.stepper.friction, report.certificate,
                      terms_of_b);

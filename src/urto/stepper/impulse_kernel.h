@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "urto/solver/islands.h"
+#include "urto/solver/polyhedral.h"
 #include "urto/stepper/energy_audit.h"
 
 namespace urto {
@@ -36,6 +37,10 @@ class ImpulseKernel {
   /// Per block, the speed at which the row pushes an overlap apart: what it gives of energy is
   /// `recovery`, not an impact.
   std::vector<double> push = {};
+  /// Polygons in place of circles, and floors: with either the problem is solved as one of
+  /// complementarity, and its H need not be symmetric.
+  FrictionLaw law = {};
+  bool has_polygons() const { return !law.is_circle() && problem.K.has_friction(); }
   Vector v_before;  ///< what forces and impulses act on
   Vector v_after, impulses;
   /// Positions move with it, reached by these impulses: v_after and all of them, but in steps with
@@ -46,6 +51,8 @@ class ImpulseKernel {
   BlockMatrix& H() { return std::get<BlockMatrix>(problem.H); }
   /// Sets, sizes and zeros for the rows of a step of h.
   void begin_rows(double h);
+  /// What was solved for a step of another length is followed for h only.
+  void follow_for(double h) { h_ = h; }
   /// An impulse −h·pull on the normal row as a force: a cone shifted by c, (λ_N + hc, λ_T) ∈ K, is
   /// the cone itself with λ + hc e_N.
   void add_pull(int block);
@@ -129,6 +136,7 @@ class ImpulseKernel {
   bool whole_ = true;    ///< v_move is v_after
   bool solved_ = false;  ///< in this step, once or more
   std::unique_ptr<Solver> solver_;
+  PolyhedralSolver polyhedral_;
   SolveOptions solver_options_;
   Certifier certifier_;
   EnergyAuditor auditor_;

@@ -24,6 +24,12 @@ constexpr std::string_view activation_words[] = {"automatic", "start", "half",
 constexpr std::string_view alpha_algorithm_words[] = {"one-pass", "sequential", "monolithic"};
 constexpr std::string_view alpha_variant_words[] = {"both", "modified-lcp", "index-3"};
 constexpr std::string_view restitution_bound_words[] = {"approach", "source"};
+constexpr std::string_view friction_bound_words[] = {"circle", "polygon"};
+constexpr std::string_view restitution_law_words[] = {"poisson", "newton"};
+constexpr std::string_view restitution_friction_words[] = {"extra", "total"};
+constexpr std::string_view impact_order_words[] = {"simultaneous", "sequential"};
+constexpr std::string_view active_contacts_words[] = {"touching", "predicted"};
+constexpr std::string_view drift_control_words[] = {"projection", "right-hand-side", "none"};
 
 constexpr std::span<const std::string_view> words_of(Friction) {
   return friction_words;
@@ -45,6 +51,24 @@ constexpr std::span<const std::string_view> words_of(AlphaVariant) {
 }
 constexpr std::span<const std::string_view> words_of(RestitutionBound) {
   return restitution_bound_words;
+}
+constexpr std::span<const std::string_view> words_of(FrictionBound) {
+  return friction_bound_words;
+}
+constexpr std::span<const std::string_view> words_of(RestitutionLaw) {
+  return restitution_law_words;
+}
+constexpr std::span<const std::string_view> words_of(RestitutionFriction) {
+  return restitution_friction_words;
+}
+constexpr std::span<const std::string_view> words_of(ImpactOrder) {
+  return impact_order_words;
+}
+constexpr std::span<const std::string_view> words_of(ActiveContacts) {
+  return active_contacts_words;
+}
+constexpr std::span<const std::string_view> words_of(DriftControl) {
+  return drift_control_words;
 }
 
 // ---- From a pointer to a member to the member itself, wherever in the options its owner is
@@ -192,7 +216,9 @@ constexpr Text run = {}, adaptive = "adaptive steps", dvi = "dvi", smooth = "smo
 constexpr Text newton = "implicit smooth steppers, dvi-newton, moreau-jean, nonsmooth-alpha";
 constexpr Text implicit = "implicit smooth steppers", is_explicit = "explicit smooth steppers";
 constexpr Text contact = "steppers with contacts", moreau = "moreau-jean";
-constexpr Text rebounding = "dvi, moreau-jean, nonsmooth-alpha";
+constexpr Text rebounding = "dvi, moreau-jean, nonsmooth-alpha, trapezoidal-lcp";
+constexpr Text trapezoidal = "trapezoidal-lcp",
+               poisson = "trapezoidal-lcp, restitution_law poisson";
 constexpr Text alpha = "nonsmooth-alpha", second_order = "moreau-jean, nonsmooth-alpha";
 constexpr Text projecting = "dvi, moreau-jean, explicit smooth steppers",
                penalty = "penalty contact";
@@ -336,6 +362,44 @@ constexpr OptionInfo table[] = {
         "activation_mass", "", above_0_up_to_1, alpha,
         "Part of a contact's effective mass that weighs its gap against its multiplier in the "
         "active sets."),
+
+    word<&StepperOptions::friction_bound>(
+        "friction_bound", "a bound", "dvi, moreau-jean, trapezoidal-lcp",
+        "What bounds the friction of exact contacts: the circle of Coulomb's law, or a polygon "
+        "inside it."),
+    integer<&StepperOptions::friction_edges>("friction_edges", {.low = 3, .high = 256},
+                                             "friction_bound polygon", "Corners of the polygon."),
+    word<&StepperOptions::restitution_law>(
+        "restitution_law", "a law of restitution", trapezoidal,
+        "An impact gives back e times the impulse of its compression (poisson), or e times the "
+        "speed of approach (newton)."),
+    word<&StepperOptions::restitution_friction>(
+        "restitution_friction", "a bound", poisson,
+        "What bounds friction while an impact gives back: the normal impulse beyond e times that "
+        "of compression (extra), or all of it (total)."),
+    word<&StepperOptions::impact_order>(
+        "impact_order", "an order", trapezoidal,
+        "All contacts that touch take part in an impact (simultaneous), or the one that "
+        "approaches fastest by itself, then the next (sequential)."),
+    word<&StepperOptions::active_contacts>(
+        "active_contacts", "a rule", trapezoidal,
+        "Velocities obey contacts that touch and do not part (touching), or also those that a "
+        "step would close (predicted: reflects them, for comparisons)."),
+    word<&StepperOptions::drift_control>(
+        "drift_control", "a treatment of position errors", trapezoidal,
+        "Move positions and velocities back onto joints and contacts after each step "
+        "(projection), half of the error in the rows of the next step (right-hand-side), or "
+        "nothing (none)."),
+    flag<&StepperOptions::midpoint_rows>(
+        "midpoint_rows", trapezoidal,
+        "Normals half a step ahead: second order on curved surfaces; false: at the start of the "
+        "step, for comparisons."),
+    flag<&StepperOptions::end_at_impacts>(
+        "end_at_impacts", trapezoidal,
+        "A step ends where an impact was, and the next one starts there: the grid is left."),
+    number<&StepperOptions::contact_tolerance>("contact_tolerance", "m",
+                                               positive("a positive number of metres"), trapezoidal,
+                                               "A contact or limit that is closer touches."),
 
     flag<&StepperOptions::penalty_contact>("penalty_contact", smooth,
                                            "Contacts as stiff springs instead of refusing them."),

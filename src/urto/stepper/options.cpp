@@ -39,6 +39,11 @@ void validate(const SimulationOptions& o) {
     throw InputError(place_of("activation"), "'closed'",
                      "a prediction that moreau-jean has before its step: start, half, end or free");
   }
+  if (o.stepper.friction_bound == FrictionBound::polygon &&
+      o.stepper.friction == Friction::convex) {
+    throw InputError(place_of("friction_bound"), "'polygon' with the friction 'convex'",
+                     "exact friction: the convex law has a circle");
+  }
   if (o.stepper.penalty_contact && find_stepper(o.stepper.name).contacts) {
     throw InputError(place_of("penalty_contact"), fmt::format("the stepper '{}'", o.stepper.name),
                      "a smooth stepper: this one treats contacts as they are");

@@ -49,6 +49,40 @@ enum class AlphaAlgorithm : std::uint8_t {
   monolithic,  ///< Newton's method on all of them
 };
 
+/// What bounds friction by μ λ_N.
+enum class FrictionBound : std::uint8_t { circle, polygon };
+
+/// What an impact of trapezoidal-lcp gives back (stepper/two_phase_impact.h).
+enum class RestitutionLaw : std::uint8_t {
+  poisson,  ///< e times the impulse of compression
+  newton,   ///< e times the speed of approach
+};
+
+/// What bounds friction while an impact by Poisson's law gives back: μ times …
+enum class RestitutionFriction : std::uint8_t {
+  extra,  ///< … what the normal impulse has beyond e times that of compression (source)
+  total,  ///< … all of the normal impulse
+};
+
+/// Contacts that are hit at the same time.
+enum class ImpactOrder : std::uint8_t {
+  simultaneous,  ///< one impact of all that touch
+  sequential,    ///< the fastest first, by itself, and so on until none approaches
+};
+
+/// Which contacts the velocities of a step of trapezoidal-lcp obey.
+enum class ActiveContacts : std::uint8_t {
+  touching,   ///< what touches and does not part
+  predicted,  ///< recipe 002 (6.1): also what q ⊕ h v closes. Reflects it; for comparisons
+};
+
+/// What trapezoidal-lcp does about position errors.
+enum class DriftControl : std::uint8_t {
+  projection,       ///< after each step, positions and velocities, least in the mass metric
+  right_hand_side,  ///< g/(2h) in the rows
+  none,
+};
+
 /// What nonsmooth-alpha asks of positions and velocities. All but the first are the variants that
 /// its source compares it with.
 enum class AlphaVariant : std::uint8_t {
@@ -112,6 +146,19 @@ struct StepperOptions {
   bool friction_displacement = true;
   /// Of a contact's effective mass: what weighs gaps against multipliers in the active sets.
   double activation_mass = 1;
+  FrictionBound friction_bound = FrictionBound::circle;
+  int friction_edges = 8;  ///< of the polygon
+  // trapezoidal-lcp.
+  RestitutionLaw restitution_law = RestitutionLaw::poisson;
+  RestitutionFriction restitution_friction = RestitutionFriction::extra;
+  ImpactOrder impact_order = ImpactOrder::simultaneous;
+  ActiveContacts active_contacts = ActiveContacts::touching;
+  DriftControl drift_control = DriftControl::projection;
+  /// Rows of contacts, and a mass that depends on the configuration, at q ⊕ ½h v; else at q as in
+  /// the source, of first order where surfaces are curved.
+  bool midpoint_rows = true;
+  bool end_at_impacts = false;      ///< a step ends where an impact was
+  double contact_tolerance = 1e-8;  ///< ε_a [m]: what is closer touches
   /// Smooth steppers: contacts as stiff springs with damping and smoothed friction
   /// (mechanics/penalty_system.h) instead of refusing them.
   bool penalty_contact = false;

@@ -14,6 +14,7 @@
 #include "urto/stepper/smooth_explicit.h"
 #include "urto/stepper/smooth_implicit.h"
 #include "urto/stepper/smooth_linearised.h"
+#include "urto/stepper/trapezoidal_lcp.h"
 
 namespace urto {
 namespace {
@@ -59,6 +60,11 @@ std::unique_ptr<Stepper> make_nonsmooth_alpha(const System& system,
   return std::make_unique<NonsmoothAlphaStepper>(system, options);
 }
 
+std::unique_ptr<Stepper> make_trapezoidal_lcp(const System& system,
+                                              const SimulationOptions& options) {
+  return std::make_unique<TrapezoidalLcpStepper>(system, options);
+}
+
 std::vector<Registered> built_in() {
   using Options = const StepperOptions&;
   return {
@@ -90,6 +96,13 @@ std::vector<Registered> built_in() {
         .restitution = true,
         .summary = "joints and gaps hold at positions and velocities; order 2 between impacts"},
        make_nonsmooth_alpha},
+      {{.name = "trapezoidal-lcp",
+        .order = 2,
+        .implicit = true,
+        .contacts = true,
+        .restitution = true,
+        .summary = "one step problem a step, collisions located within it, impacts in two phases"},
+       make_trapezoidal_lcp},
       {{.name = "explicit-euler", .order = 1, .discouraged = true, .summary = "gains energy"},
        explicit_kind(ExplicitKind::euler)},
       {{.name = "semi-implicit-euler", .order = 1, .summary = "symplectic Euler"},
