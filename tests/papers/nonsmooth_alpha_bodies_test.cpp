@@ -11,6 +11,7 @@
 #include "stepper/smooth_runs.h"
 #include "urto/math/rotation.h"
 #include "urto/stepper/nonsmooth_alpha.h"
+#include "urto/stepper/simulation.h"
 
 namespace urto {
 namespace {
@@ -396,6 +397,66 @@ TEST(AlphaBodies, V16TenSpheresInABox) {
   EXPECT_GE(r.least_gap, -1e-9);
   EXPECT_EQ(r.missed, 0) << r.worst_residual;
   EXPECT_LE(r.most_gain, 1e-4);
+}
+
+// V20: errors are not proportional to the tolerance here, 0.3 to 15 times it in the supplement.
+TEST(AlphaBodies, V20EllipsoidWithErrorControlledSteps) {
+  const Model m = thrown(false);
+  const auto end = [&](double tolerance, long& steps) {
+    SimulationOptions o = alpha();
+    o.adaptive = true;
+    o.error_tolerance = tolerance;
+    o.step = 1e-3;
+    o.max_step = 0.02;
+    o.duration = 0.9;
+    Simulation run(m, o);
+    run.start();
+    while (run.advance()) {
+    }
+    EXPECT_EQ(run.run_state(), RunState::finished) << run.failure();
+    steps = run.checkpoint().steps;
+    return Vec3(run.state().q.head<3>());
+  };
+  long steps = 0;
+  const Vec3 truth = end(1e-8, steps);
+  const long published[] = {54, 54, 75, 152};
+  double tolerance = 1e-3;
+  for (const long expected : published) {
+    const double error = (end(tolerance, steps) - truth).norm();
+    EXPECT_LT(error, std::min(30 * tolerance, 5e-4)) << tolerance;
+    EXPECT_LT(steps, 1.5 * static_cast<double>(expected)) << tolerance;
+    tolerance *= 0.1;
+  }
+}
+
+// V23: an ellipsoid that rolls loses energy at first order, because the contact's force acts along
+// the rows of the end (carried forces would not).
+TEST(AlphaBodies, V23RollingEllipsoidLosesEnergyAtFirstOrder) {
+  Model m = thrown(false, 2, 0);
+  const Vec4 p = Vec4(1, 0.3, 0.2, 0.1).normalized();
+  const Mat3 R = rotation_matrix(p);
+  const Vec3 n = R.transpose() * Vec3::UnitZ(), a = half_edges.array().square();
+  const double s = std::sqrt(n.dot(a.cwiseProduct(n)));
+  const Vec3 c = -a.cwiseProduct(n) / s, spin(2, 3, 1);
+  m.bodies[1].start.position = Vec3(0, 0, s);
+  m.bodies[1].angular_velocity = spin;
+  m.bodies[1].velocity = -R * spin.cross(c);
+  finalize(m);
+  const RigidSystem system(m);
+  const double published[] = {-0.244, -0.132, -0.043};
+  double last = 0;
+  for (int k = 0; k < 3; ++k) {
+    const double h = 4e-3 / (1 << k);
+    const Course start = run(system, initial_state(m), alpha(), h, 0);
+    EXPECT_NEAR(start.energy, 2.052, 1e-3);
+    const Course r = run(system, initial_state(m), alpha(), h, 2);
+    EXPECT_NEAR(r.energy - start.energy, published[k], 2e-3);
+    if (k > 0) {
+      EXPECT_LT(r.energy - start.energy, 0);
+      EXPECT_GT(r.energy - start.energy, last);
+    }
+    last = r.energy - start.energy;
+  }
 }
 
 }  // namespace
