@@ -101,6 +101,22 @@ TEST_F(DamagedResult, WithAListForANumberIsNotWrittenOn) {
   EXPECT_TRUE(says(said, "/run/frames: found data of another kind, expected one number")) << said;
 }
 
+TEST_F(DamagedResult, WithACountThatIsNoNumberIsRefused) {
+  samples::write_run(path("r.h5"), samples::hanging_scene);
+  const hid_t id = H5Fopen(path("r.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(id, "/run/rejected", H5P_DEFAULT);
+  const hid_t space = H5Screate(H5S_SCALAR);
+  const hid_t data = H5Dcreate2(id, "/run/rejected", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
+                                H5P_DEFAULT, H5P_DEFAULT);
+  const double no_number = std::nan("");
+  H5Dwrite(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &no_number);
+  H5Dclose(data);
+  H5Sclose(space);
+  H5Fclose(id);
+  const std::string said = refusal([&] { static_cast<void>(ResultReader(path("r.h5")).status()); });
+  EXPECT_TRUE(says(said, "/run/rejected: found nan, expected a count")) << said;
+}
+
 TEST_F(DamagedResult, TooLargeForTheMemoryIsRefusedBeforeItIsRead) {
   samples::write_run(path("r.h5"), samples::hanging_scene);
   const hid_t id = H5Fopen(path("r.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);

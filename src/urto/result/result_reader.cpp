@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -266,7 +267,14 @@ RunStatus ResultReader::status() const {
   out.status = text("/run/status");
   out.failure = text("/run/failure");
   visit_run_fields(out, [&](const char* field, auto& x) {
-    x = static_cast<std::decay_t<decltype(x)>>(number(fmt::format("/run/{}", field)));
+    using Value = std::decay_t<decltype(x)>;
+    const std::string path = fmt::format("/run/{}", field);
+    const double found = number(path);
+    if constexpr (std::is_integral_v<Value>) {
+      if (!(found >= 0 && found <= 1LL << 53))
+        impl_->fail(path, fmt::format("{}", found), "a count");
+    }
+    x = static_cast<Value>(found);
   });
   return out;
 }

@@ -64,9 +64,11 @@ void accumulate(Solution& total, Solution& next) {
   total.factorizations += next.factorizations;
   total.linear += next.linear;
   add_to_path(next.solver, total.solver);
-  // A converged motion beats a smaller residual whose motion has not settled.
-  const bool better = next.status == Status::converged ||
-                      !(total.certificate.residual() <= next.certificate.residual());
+  // A converged motion beats a smaller residual whose motion has not settled, and anything what has
+  // no residual: nothing yet, or numbers that are none.
+  const double so_far = total.certificate.residual();
+  const bool better = next.status == Status::converged || !std::isfinite(so_far) ||
+                      !(so_far <= next.certificate.residual());
   if (better || next.status == Status::infeasible) {
     total.x.swap(next.x);
     total.lambda.swap(next.lambda);

@@ -34,14 +34,15 @@ void PassedContacts::start(const Interactions& rows, const std::vector<double>& 
   select_blocks(rows, closing_, start_);
 }
 
-bool PassedContacts::any(SystemAccess& system, const State& end) {
-  if (closing_.empty()) return false;
+const std::vector<int>& PassedContacts::find(SystemAccess& system, const State& end) {
+  passed_.clear();
+  if (closing_.empty()) return passed_;
   end_ = start_;
   system.measure(end, end_);
   for (int i = 0; i < end_.blocks(); ++i) {
-    if (along(start_.J, end_.J, i) < 0) return true;
+    if (along(start_.J, end_.J, i) < 0) passed_.push_back(closing_[i]);
   }
-  return false;
+  return passed_;
 }
 
 }  // namespace urto

@@ -16,10 +16,12 @@ class PassedContacts {
   /// Whether bodies were apart, approached so fast that they met within the step, and have turned
   /// their normal round at its end. Bodies that pass beside each other by less than they move look
   /// alike, in a step that is as much too long.
-  bool any(SystemAccess& system, const State& end);
+  bool any(SystemAccess& system, const State& end) { return !find(system, end).empty(); }
+  /// The same: which blocks of the rows at the start.
+  const std::vector<int>& find(SystemAccess& system, const State& end);
 
  private:
-  std::vector<int> closing_ = {};  ///< blocks
+  std::vector<int> closing_ = {}, passed_ = {};  ///< blocks
   Interactions start_, end_;
 };
 

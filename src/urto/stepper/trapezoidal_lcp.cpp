@@ -378,6 +378,28 @@ double TrapezoidalLcpStepper::refine(const State& state, double h, int block, do
   return time;
 }
 
+// Until when a step is looked at. Bodies that have gone through each other at its end are apart
+// again there: then a time at which they were not, found by halving the way back to where their
+// rate at the start would have made them touch.
+double TrapezoidalLcpStepper::horizon(const State& state, double h) {
+  constexpr int halvings = 20;
+  passed_.start(all_, start_rate_, h);
+  double until = h;
+  for (const int i : passed_.find(kernel_.system, trial_)) {
+    if (is_held_[i] != 0 || !is_rigid_contact(all_.laws[i])) continue;
+    const int first = all_.J.row_start[i];
+    const double meet = -all_.g[first] / start_rate_[first];
+    double beyond = h - meet;
+    for (int k = 0; k < halvings && beyond > 0; ++k, beyond *= 0.5) {
+      if (meet + beyond >= until && k > 0) continue;
+      if (gap_at(state, h, meet + beyond, i) >= 0) continue;
+      until = std::min(until, meet + beyond);
+      break;
+    }
+  }
+  return until;
+}
+
 // The first time at which a contact that is none of the step's passes zero; h if none does.
 double TrapezoidalLcpStepper::collision_time(const State& state, double h) {
   const double rounding = 1e-14 + gap_rounding(state.q);
@@ -386,7 +408,10 @@ double TrapezoidalLcpStepper::collision_time(const State& state, double h) {
   for (int i = 0; i < all_.blocks(); ++i)
     open = open || (is_held_[i] == 0 && is_rigid_contact(all_.laws[i]));
   if (!open) return h;
-  kernel_.system.measure(trial_, probed_);
+  double time = horizon(state, h);
+  const double seen = time;
+  place(state, h, time, probe_);
+  kernel_.system.measure(time < h ? probe_ : trial_, probed_);
   end_gap_.resize(all_.blocks());
   for (int i = 0; i < all_.blocks(); ++i) {
     const int first = all_.J.row_start[i];
@@ -397,9 +422,8 @@ double TrapezoidalLcpStepper::collision_time(const State& state, double h) {
   const auto above = [&](int i) { return std::max(0.0, all_.g[all_.J.row_start[i]]); };
   const auto guess = [&](int i) {
     const double level = std::min(0.0, all_.g[all_.J.row_start[i]]);
-    return parabola_root(above(i), normal_rate(i), end_gap_[i] - level, h);
+    return parabola_root(above(i), normal_rate(i), end_gap_[i] - level, seen);
   };
-  double time = h;
   while (!crossing_.empty()) {
     const auto later = [&](int a, int b) { return guess(a) < guess(b); };
     const int i = *std::min_element(crossing_.begin(), crossing_.end(), later);

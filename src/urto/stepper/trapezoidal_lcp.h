@@ -21,6 +21,7 @@
 #pragma once
 
 #include "urto/linalg/block_factor.h"
+#include "urto/stepper/passed_contacts.h"
 #include "urto/stepper/row_projection.h"
 #include "urto/stepper/two_phase_impact.h"
 
@@ -70,6 +71,7 @@ class TrapezoidalLcpStepper final : public Stepper {
   void assemble(const State& state, double h, Tangent kind, BlockMatrix& H);
   void solve(const State& state, const StepMemory& memory, StepReport& report);
   void place(const State& state, double h, double time, State& out) const;
+  double horizon(const State& state, double h);
   double collision_time(const State& state, double h);
   double gap_at(const State& state, double h, double time, int block);
   double refine(const State& state, double h, int block, double low, double high, double guess);
@@ -81,6 +83,7 @@ class TrapezoidalLcpStepper final : public Stepper {
 
   mutable ImpulseKernel kernel_;
   TwoPhaseImpact impact_;
+  PassedContacts passed_;
   RowProjection projection_;
   BlockFactor definite_;
   double step_ = 0;                      ///< the whole of it [s]
