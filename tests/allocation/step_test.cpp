@@ -245,7 +245,7 @@ TEST(StepAllocation, IslandsThatAutoHandsOnAllocateNothing) {
     SimulationOptions o;
     o.duration = 10;
     Simulation run(m, o);
-    const Repeated repeated = take_steps_again(run, 12);
+    const Repeated repeated = take_steps_again(run, 30);
     EXPECT_GE(repeated.handing_on, 2);
     methods.insert(repeated.methods.begin(), repeated.methods.end());
   }

@@ -11,6 +11,7 @@ constexpr double operation = 0.6;   // [ns] of a factorisation in small blocks
 constexpr double fill_in = 3;       // of a factor with a good order, against the matrix
 constexpr double analysis = 1500;   // [ns] of a body or a row block, for its pattern
 constexpr double guess_rounds = 3;  // of a guess that succeeds
+constexpr double guess_contact = 2000;  // [ns] of a round, beside the factor
 constexpr double newton_steps = 40;
 constexpr double newton_contact = 5000;  // [ns] of a step, beside the factor
 
@@ -31,6 +32,11 @@ double Prices::guess() {
   const auto parts = static_cast<double>(view_->nodes.size() + view_->blocks.size());
   // Row blocks are eliminated beside the bodies: about as much again.
   return guess_rounds * (analysis * parts + 2 * factor_);
+}
+
+double Prices::guess_again() {
+  predict();
+  return guess_contact * static_cast<double>(view_->blocks.size()) + 2 * factor_;
 }
 
 double Prices::newton() {
