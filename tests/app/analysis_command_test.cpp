@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/shell.h"
 #include "result/result_samples.h"
 
 namespace urto {
@@ -39,7 +40,7 @@ class AnalysisCommand : public samples::FolderTest {
   Output command(const std::string& arguments) const {
     const std::string line = "cd '" + path("").string() + "' && '" URTO_COMMAND "' " + arguments +
                              " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
+    const int status = samples::shell(line);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
             contents(path(".err"))};
   }

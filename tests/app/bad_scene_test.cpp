@@ -4,7 +4,6 @@
 //
 // An entry has the scene ("scene", or its bytes in "text"), overrides ("set"), files beside it
 // ("files"), its outcome (refused, remark, failure), and what has to be said of it.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -15,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/shell.h"
 #include "result/result_samples.h"
 
 namespace urto {
@@ -59,7 +59,7 @@ class BadScenes : public samples::FolderTest {
     for (const json& value : overrides) set += fmt::format(" --set '{}'", value.get<std::string>());
     const std::string line = fmt::format("cd '{}' && '{}' {} s.json{} >.out 2>.err </dev/null",
                                          folder.string(), URTO_COMMAND, command, set);
-    const int status = std::system(line.c_str());
+    const int status = samples::shell(line);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(folder / ".out"),
             contents(folder / ".err")};
   }

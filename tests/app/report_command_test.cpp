@@ -1,5 +1,4 @@
 // `urto report`, `view`, `plot` and `export` as their users meet them.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/shell.h"
 #include "result/result_samples.h"
 
 namespace urto {
@@ -37,7 +37,7 @@ class ReportCommand : public samples::FolderTest {
   Output run(const std::string& arguments, const std::string& environment = "") const {
     const std::string line = "cd '" + path("").string() + "' && " + environment +
                              " '" URTO_COMMAND "' " + arguments + " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
+    const int status = samples::shell(line);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
             contents(path(".err"))};
   }
@@ -146,7 +146,7 @@ TEST_F(ReportCommand, PlotsPicturesAndNumbers) {
   EXPECT_FALSE(fs::exists(path("e.png")));
   EXPECT_EQ(std::distance(fs::directory_iterator(path("")), {}), 6)
       << "two scenes, the result, e.csv, and this test's .out and .err: nothing is left over";
-  if (std::system("/usr/bin/python3 -c 'import matplotlib' >/dev/null 2>&1") != 0) {
+  if (samples::shell("/usr/bin/python3 -c 'import matplotlib' >/dev/null 2>&1") != 0) {
     GTEST_SKIP() << "no matplotlib; script/setup bench installs it";
   }
   const Output o = run("plot a --what energy --what body:ball:z -o e.png");

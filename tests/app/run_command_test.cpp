@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/shell.h"
 #include "result/result_samples.h"
 #include "urto/error.h"
 #include "urto/result/result_file.h"
@@ -53,7 +54,7 @@ class RunCommand : public samples::FolderTest {
   Output run(const std::string& arguments) const {
     const std::string line = "cd '" + path("").string() + "' && '" URTO_COMMAND "' " + arguments +
                              " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
+    const int status = samples::shell(line);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
             contents(path(".err"))};
   }
@@ -68,7 +69,7 @@ class RunCommand : public samples::FolderTest {
       std::vector<char*> argv{const_cast<char*>("urto")};
       for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
       argv.push_back(nullptr);
-      std::signal(signal, SIG_DFL);  // a shell may have us ignore it
+      for (const int s : samples::inherited_signals) std::signal(s, SIG_DFL);
       execv(URTO_COMMAND, argv.data());
       std::_Exit(99);
     }
@@ -191,7 +192,7 @@ TEST_F(RunCommand, TwoInOneFolderAreRefusedAndTheFirstSaysHowItWent) {
       ">code) & ";
   const std::string second = "while ! [ -e both/.urto-lock ]; do sleep 0.01; done; '" URTO_COMMAND
                              "' run hanging.json -o both -q 2>second; echo $? >other; wait";
-  ASSERT_EQ(std::system(("cd '" + path("").string() + "'; " + missed + second).c_str()), 0);
+  ASSERT_EQ(samples::shell("cd '" + path("").string() + "'; " + missed + second), 0);
   EXPECT_EQ(contents(path("code")), "3\n") << contents(path("first"));
   EXPECT_EQ(contents(path("other")), "2\n");
   EXPECT_TRUE(says(contents(path("second")), "both: found a directory that process "));
@@ -230,7 +231,7 @@ TEST_F(RunCommand, ASearchForAnEquilibriumCanBeInterrupted) {
   const std::string line = "cd '" + path("").string() +
                            "' && timeout --preserve-status -s INT 2 '" URTO_COMMAND
                            "' statics falling.json --max-iterations 2000000000 2>.err >.out";
-  const int status = std::system(line.c_str());
+  const int status = samples::shell(line);
   EXPECT_EQ(WEXITSTATUS(status), 130) << contents(path(".err"));
   EXPECT_TRUE(says(contents(path(".err")), "interrupted after "));
 }

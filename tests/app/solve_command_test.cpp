@@ -1,6 +1,5 @@
 // The `urto` command as its users meet it: exit codes, messages, tables and files.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/shell.h"
 #include "urto/problem/certificate.h"
 #include "urto/problem/generate.h"
 #include "urto/problem/problem_file.h"
@@ -58,7 +58,7 @@ class Command : public testing::Test {
   Output run(const std::string& arguments, const std::string& prefix = "") const {
     const std::string line = "cd '" + folder_.string() + "' && " + prefix + " '" URTO_COMMAND "' " +
                              arguments + " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
+    const int status = samples::shell(line);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
             contents(path(".err"))};
   }
@@ -331,7 +331,7 @@ TEST_F(Command, ProblemsAreExportedForCvxopt) {
   EXPECT_FALSE(fs::exists(path("scripts/small_lcp.py")));
   ASSERT_TRUE(fs::exists(path("scripts/mix.py")));
   ASSERT_TRUE(fs::exists(path("results/mix.csv")));
-  if (std::system("/usr/bin/python3 -c '' >/dev/null 2>&1") != 0) GTEST_SKIP() << "no Python";
+  if (samples::shell("/usr/bin/python3 -c '' >/dev/null 2>&1") != 0) GTEST_SKIP() << "no Python";
   // A stand-in for CVXOPT that keeps triplets and vectors.
   fs::create_directories(path("scripts/cvxopt"));
   std::ofstream(path("scripts/cvxopt/__init__.py")) << R"(
@@ -367,7 +367,7 @@ print('agreed')
 )";
   const std::string line =
       "cd '" + path("scripts").string() + "' && /usr/bin/python3 check.py >../.out 2>../.err";
-  EXPECT_EQ(std::system(line.c_str()), 0) << contents(path(".err"));
+  EXPECT_EQ(samples::shell(line), 0) << contents(path(".err"));
   EXPECT_TRUE(says(contents(path(".out")), "agreed"));
 }
 

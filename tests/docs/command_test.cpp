@@ -1,6 +1,5 @@
 // What the book says that the command does: its subcommands and options, and its quoted output.
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "app/shell.h"
 #include "docs/book.h"
 #include "result/result_samples.h"
 
@@ -34,7 +34,7 @@ class BookCommand : public samples::FolderTest {
   Output run(const std::string& arguments) const {
     const std::string line = "cd '" + path("").string() + "' && '" URTO_COMMAND "' " + arguments +
                              " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
+    const int status = samples::shell(line);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, book::read(path(".out"))};
   }
 };
@@ -100,8 +100,8 @@ TEST_F(BookCommand, HasEveryOptionThatTheBookUses) {
           << use.place << ": 'urto " << use.subcommand << "' has no " << option;
     }
   }
-  for (const char* name : {"run", "check", "view", "info", "report", "plot", "export", "statics",
-                           "modes", "solve", "generate"}) {
+  for (const char* name : {"run", "check", "view", "info", "report", "plot", "compare", "export",
+                           "statics", "modes", "solve", "generate"}) {
     EXPECT_TRUE(seen.contains(name)) << "the book does not show 'urto " << name << "'";
   }
 }

@@ -105,10 +105,14 @@ TEST(Crowd, ThreadCountDoesNotChangeABitOfAStep) {
   Simulation one(m, options(1)), two(m, options(2)), three(m, options(3));
   one.start();
   ASSERT_GT(m.slots * 6, 8192);  // shares of vectors
-  for (Simulation* many : {&two, &three}) many->start();
+  std::vector<Simulation*> others{&three};
+#ifndef URTO_SANITIZED  // twenty times slower, and two threads race no more than three
+  others.push_back(&two);
+#endif
+  for (Simulation* many : others) many->start();
   for (int step = 0; step < 2; ++step) {
     ASSERT_TRUE(one.advance());
-    for (Simulation* many : {&two, &three}) {
+    for (Simulation* many : others) {
       ASSERT_TRUE(many->advance());
       expect_same_bits(one.state().q, many->state().q, "q");
       expect_same_bits(one.state().v, many->state().v, "v");

@@ -6,10 +6,8 @@
 
 #include <CLI/App.hpp>
 
-#include "urto/analysis/statics.h"
 #include "urto/mechanics/rigid_system.h"
-#include "urto/scene/scene.h"
-#include "urto/stepper/consistent_start.h"
+#include "urto/result/equilibrium.h"
 
 namespace urto::app {
 
@@ -19,20 +17,11 @@ struct EquilibriumRequest {
   StaticsOptions options;
 };
 
-struct EquilibriumResult {
-  Scene scene;
-  StartReport assembled = {};
-  State start = {};  ///< assembled
-  State state = {};
-  StaticsReport report = {};
-  std::vector<std::string> remarks = {};  ///< what is not in the scene as it was read
-};
-
 void add_equilibrium_options(CLI::App& sub, EquilibriumRequest& request);
 /// The scene's start on its joints.
-EquilibriumResult load_as_given(const EquilibriumRequest& request);
+SceneEquilibrium load_as_given(const EquilibriumRequest& request);
 /// Ctrl-C ends the search: to be asked for by `interrupt_requested` before anything else.
-EquilibriumResult load_equilibrium(const EquilibriumRequest& request);
+SceneEquilibrium load_equilibrium(const EquilibriumRequest& request);
 /// Says so; returns the exit code.
 int interrupted_at(const StaticsReport& report);
 

@@ -122,7 +122,7 @@ void print_json(const Linearisation& l, const std::vector<Line>& lines, const He
   fmt::print("{}\n", out.dump(2));
 }
 
-void show_modes(const ModesCommand& c, const EquilibriumResult& at, const std::vector<Line>& lines,
+void show_modes(const ModesCommand& c, const SceneEquilibrium& at, const std::vector<Line>& lines,
                 const std::vector<std::string>& remarks) {
   std::vector<DrawnMode> modes;
   for (std::size_t k = 0; k < lines.size(); ++k) {
@@ -160,12 +160,12 @@ std::vector<std::string> remarks(const HeldRows& held) {
   return out;
 }
 
-HeldRows held_rows(const ModesCommand& c, const RigidSystem& system, const EquilibriumResult& at) {
+HeldRows held_rows(const ModesCommand& c, const RigidSystem& system, const SceneEquilibrium& at) {
   return c.as_given ? held_equalities(system, at.state) : held_at_rest(system, at.report);
 }
 
 int run(const ModesCommand& c) {
-  EquilibriumResult at = c.as_given ? load_as_given(c.request) : load_equilibrium(c.request);
+  SceneEquilibrium at = c.as_given ? load_as_given(c.request) : load_equilibrium(c.request);
   if (interrupt_requested()) return interrupted_at(at.report);
   if (!c.as_given && !at.report.converged) {
     print_error(at.report.message);

@@ -73,7 +73,7 @@ void add_plot_command(CLI::App& app, int&) {
   sub->add_option("DIR", command->path, "A result directory or result file")->required();
   sub->add_option("--what", command->what,
                   "energy, balance, certificate, contacts, iterations, timings, penetration, "
-                  "joint_error, step, body:NAME:x,vz,speed,… or joint:NAME:angle,fx,…")
+                  "joint_error, step, local_error, body:NAME:x,vz,speed,… or joint:NAME:angle,fx,…")
       ->type_name("WHAT")
       ->required();
   sub->add_option("-o,--output", command->output, "The picture: .png, .svg or .pdf; or .csv")

@@ -25,35 +25,16 @@ void add_equilibrium_options(CLI::App& sub, EquilibriumRequest& request) {
       ->check(CLI::PositiveNumber);
 }
 
-EquilibriumResult load_as_given(const EquilibriumRequest& request) {
-  EquilibriumResult out{.scene = load_scene(request.scene, request.set)};
-  if (out.scene.model.slots == 0) {
-    throw InputError(request.scene, "no moving body",
-                     "at least one of kind \"dynamic\", for its equilibrium and its modes");
-  }
-  StillModel still = hold_still(std::move(out.scene.model), 0);
-  out.scene.model = std::move(still.model);
-  for (const std::string& name : still.moving)
-    out.remarks.push_back(name + " moves at the start; here it stays where it is then");
-  RigidSystem system(out.scene.model);
-  out.start = initial_state(out.scene.model);
-  out.assembled = consistent_start(system, out.scene.options, out.start);
-  out.state = out.start;
-  return out;
+SceneEquilibrium load_as_given(const EquilibriumRequest& request) {
+  return assembled_start(load_scene(request.scene, request.set), request.scene);
 }
 
-EquilibriumResult load_equilibrium(const EquilibriumRequest& request) {
-  EquilibriumResult out = load_as_given(request);
-  RigidSystem system(out.scene.model);
+SceneEquilibrium load_equilibrium(const EquilibriumRequest& request) {
+  Scene scene = load_scene(request.scene, request.set);
   StaticsOptions options = request.options;
-  options.envelope = with_choices(out.scene.options, out.scene.model).contact_envelope;
   options.stop = interrupt_requested;
   catch_interrupts();
-  try {
-    out.report = find_equilibrium(system, out.state, options);
-  } catch (const InputError& error) {  // it does not know the file
-    throw InputError(fmt::format("{}: {}", request.scene, error.what()));
-  }
+  SceneEquilibrium out = equilibrium_of(std::move(scene), request.scene, std::move(options));
   release_interrupts();
   return out;
 }
@@ -73,7 +54,7 @@ struct StaticsCommand {
 };
 
 int run(const StaticsCommand& c) {
-  EquilibriumResult at = c.linear ? load_as_given(c.request) : load_equilibrium(c.request);
+  SceneEquilibrium at = c.linear ? load_as_given(c.request) : load_equilibrium(c.request);
   if (interrupt_requested()) return interrupted_at(at.report);
   if (c.linear) {
     RigidSystem system(at.scene.model);

@@ -318,7 +318,7 @@ void add_search(const StaticsReport& r, Json& out) {
 
 }  // namespace
 
-RestReport report_rest(const EquilibriumResult& at, bool linear) {
+RestReport report_rest(const SceneEquilibrium& at, bool linear) {
   State rest = at.state;
   rest.v.setZero();
   return {at, rest_frame(at.scene.model, rest, at.report), linear};

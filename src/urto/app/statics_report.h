@@ -14,11 +14,11 @@ namespace urto::app {
 
 /// Where a scene rests, and with which forces.
 struct RestReport {
-  const EquilibriumResult& at;
+  const SceneEquilibrium& at;
   Frame rest;           ///< with the forces of the report
   bool linear = false;  ///< the answer of the scene linearised at its start
 };
-RestReport report_rest(const EquilibriumResult& at, bool linear);
+RestReport report_rest(const SceneEquilibrium& at, bool linear);
 
 /// "equilibrium in 7 iterations, …"
 std::string conclusion(const RestReport& report);

@@ -27,13 +27,17 @@ json to_json(std::span<const PlotPanel> panels, const std::string& title) {
   for (const PlotPanel& panel : panels) {
     json series = json::array();
     for (const PlotSeries& s : panel.series) {
-      series.push_back({{"name", s.name}, {"values", s.values}});
+      series.push_back(
+          {{"name", s.name}, {"values", s.values}, {"along", s.along}, {"colour", s.colour}});
     }
     out["panels"].push_back({{"title", panel.title},
                              {"label", panel.label},
                              {"log", panel.log},
                              {"level", panel.level},
                              {"time", panel.time},
+                             {"along", panel.along},
+                             {"log_along", panel.log_along},
+                             {"marks", panel.marks},
                              {"series", std::move(series)}});
   }
   return out;

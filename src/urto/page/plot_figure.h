@@ -14,20 +14,26 @@ namespace urto {
 struct PlotSeries {
   std::string name;
   std::vector<double> values;
+  std::vector<double> along = {};  ///< where they stand; empty: at the panel's times
+  int colour = -1;                 ///< of the eight lines'; −1: the next one
 };
 
-/// One pair of axes; all its series share the times.
+/// One pair of axes; series share the times unless they bring their own.
 struct PlotPanel {
   std::string title, label;  ///< label of the y axis, with its unit
   bool log = false;
   double level = 0;  ///< a horizontal line such as the tolerance; 0 for none
   std::vector<double> time = {};
   std::vector<PlotSeries> series = {};
+  std::string along = "time [s]";  ///< label of the x axis
+  bool log_along = false;
+  bool marks = false;     ///< a point for every value
+  std::string note = {};  ///< a sentence for pages
 };
 
 /// What can be asked for: energy, balance, certificate, contacts, iterations, timings, penetration,
-/// joint_error, step, body:NAME:QUANTITY[,QUANTITY…] and joint:NAME:QUANTITY[,…]. Throws InputError
-/// that lists them for anything else.
+/// joint_error, step, local_error, body:NAME:QUANTITY[,QUANTITY…] and joint:NAME:QUANTITY[,…].
+/// Throws InputError that lists them for anything else.
 PlotPanel plot_panel(const ResultView& result, const std::string& what);
 
 /// time and all series as columns. Throws InputError if the panels have different times (steps and

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
-#include "urto/file/whole_file.h"
 #include "urto/page/page_asset.h"
 #include "urto/page/page_data.h"
+#include "urto/page/page_text.h"
 
 namespace urto {
 namespace {
@@ -50,30 +50,6 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-/// Names and titles may hold anything, also the end of a script element.
-std::string script_safe(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return out;
-}
-
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 void write_report(const ResultView& result, const std::filesystem::path& file,
@@ -86,17 +62,7 @@ void write_report(const ResultView& result, const std::filesystem::path& file,
       {{title_mark, html_text(title.empty() ? "Urto" : title + " · Urto")},
        {json_mark, script_safe(text)},
        {binary_mark, base64(deflated(data.binary))}}};
-  WholeFile out(file);
-  std::string_view rest = page_template();
-  for (const auto& [mark, value] : parts) {  // in the order of the template
-    const std::size_t at = rest.find(mark);
-    if (at == std::string_view::npos) throw InputError("page template", "no place for data", mark);
-    out.write(rest.substr(0, at));
-    out.write(value);
-    rest.remove_prefix(at + mark.size());
-  }
-  out.write(rest);
-  out.finish();
+  write_filled(page_template(), parts, file);
 }
 
 DerivedFiles page_files() {

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "urto/stepper/alpha_helpers.h"
+
 namespace urto {
 namespace {
-
-/// [m] of a gap that counts as closed; 1e-13 to 1e-4 all do (recipe 004, supplement §2).
-constexpr double closed_gap = 1e-9;
 
 void mix(std::uint64_t& hash, std::uint64_t value) {
   hash = (hash ^ value) * 1099511628211ULL;
@@ -38,6 +37,9 @@ bool AlphaEquations::begin(const Interactions& detected, const AlphaStep& step,
   free_rows_.gaps_only = true;
   h_ = step.h;
   s_ = step.scheme.s();
+  modified_ = options.alpha_variant == AlphaVariant::modified_lcp;
+  free_gates_ = options.activation == Activation::free ||
+                (modified_ && options.activation == Activation::automatic);
   const int n = system_.nv(), m = rows_.rows();
   role_.clear();
   smooth_.assign(m, -1);
@@ -82,8 +84,7 @@ bool AlphaEquations::begin(const Interactions& detected, const AlphaStep& step,
 void AlphaEquations::measure(AlphaStep& step) {
   step.follow(system_);
   system_.measure(step.end, rows_);
-  if (options_->activation == Activation::free && frozen_gates.empty())
-    system_.measure(step.free, free_rows_);
+  if (free_gates_ && frozen_gates.empty()) system_.measure(step.free, free_rows_);
   system_.force(step.end, force_);
   force_ += besides;
   system_.mass(step.end, mass_);
@@ -107,13 +108,13 @@ AlphaEquations::ActiveSet AlphaEquations::active(const AlphaStep& step) const {
     const Law& law = rows_.laws[i];
     const int first = rows_.J.row_start[i], T = law.dim - 1;
     const double r = weight[first], g = rows_.g[first];
-    set.positions[i] = nu[first] - r * g >= 0 ? 1 : 0;
+    set.positions[i] = push(first) - r * g >= 0 ? 1 : 0;
     if (!frozen_gates.empty()) {
       set.gates[i] = frozen_gates[i];
-    } else if (options_->activation == Activation::free) {
+    } else if (free_gates_) {
       set.gates[i] = free_rows_.g[first] <= gap_rounding(step.start.q) ? 1 : 0;
     } else {
-      set.gates[i] = nu[first] >= r * (g - closed_gap) ? 1 : 0;
+      set.gates[i] = nu[first] >= r * (g - alpha_rows::closed_gap) ? 1 : 0;
     }
     const double normal = Lambda[first] - r * (rate_[first] + bound[i]);
     if (set.gates[i] == 0 || normal < 0) {
@@ -149,8 +150,8 @@ void AlphaEquations::residual(const AlphaStep& step, const ActiveSet& set, Vecto
                 ? (lambda[k] + law.stiffness * rows_.g[k] + law.damping * rate_[k]) / soft_scale(i)
                 : free_rate_[k];
       if (position_[k] >= 0) {
-        r[position_row(k)] = open(i, set) ? -nu[k] / h_ : rows_.g[k] / h_;
-        if (!open(i, set)) y[k] = nu[k];
+        r[position_row(k)] = open(i, set) ? -push(k) / h_ : rows_.g[k] / h_;
+        if (modified_ || !open(i, set)) y[k] = nu[k];
       } else if (is_contact(i) && options_->friction_displacement) {
         y[k] = 0.5 * h_ * Lambda[k];
       }
@@ -277,7 +278,7 @@ void AlphaEquations::differentiate(const AlphaStep& step, const ActiveSet& set) 
   Vector y = Vector::Zero(rows_.rows()), work = Vector::Zero(n);
   for (int i = 0; i < rows_.blocks(); ++i) {
     for (int k = rows_.J.row_start[i]; k < rows_.J.row_start[i + 1]; ++k) {
-      if (position_[k] >= 0 && !open(i, set)) y[k] = nu[k];
+      if (position_[k] >= 0 && (modified_ || !open(i, set))) y[k] = nu[k];
       if (position_[k] < 0 && is_contact(i) && options_->friction_displacement)
         y[k] = 0.5 * h_ * Lambda[k];
     }
@@ -358,13 +359,14 @@ void AlphaEquations::add_rows(int block, const ActiveSet& set) {
     }
     if (position_[k] >= 0) {
       const int row = position_row(k);
-      if (held) add_column(JD_, k, at_U_, row, 1);
+      if (held || modified_) add_column(JD_, k, at_U_, row, 1);
       if (held) {
         add_row(JD_, k, row, 0, s_);
         add_row(JD_, k, row, at_U_, 1);
         factor_.shift(row, -1);
       } else {
         entry(row, row, 1);
+        if (modified_) entry(row, velocity_row(k), -1);
       }
     } else if (is_contact(block)) {
       add_column(JD_, k, at_U_, velocity_row(k), half);

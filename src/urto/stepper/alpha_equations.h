@@ -90,6 +90,8 @@ class AlphaEquations {
   void add_rows(int block, const ActiveSet& set);
   void add_contact_rows(int block, const ActiveSet& set);
   bool open(int block, const ActiveSet& set) const;
+  /// What is complementary to the gap: ν, of the modified variant ν − hΛ.
+  double push(int row) const { return modified_ ? nu[row] - h_ * Lambda[row] : nu[row]; }
   double soft_scale(int block) const;
   int smooth_row(int row) const { return at_smooth_ + smooth_[row]; }
   int position_row(int row) const { return at_position_ + position_[row]; }
@@ -102,6 +104,7 @@ class AlphaEquations {
   std::vector<int> smooth_, position_, velocity_;  ///< per row, −1: has none
   int at_smooth_ = 0, at_U_ = 0, at_position_ = 0, at_W_ = 0, at_velocity_ = 0, at_end_ = 0;
   double h_ = 0, s_ = 0;
+  bool modified_ = false, free_gates_ = false;
 
   Vector force_, rate_, free_rate_;
   BlockMatrix mass_;

@@ -4,17 +4,14 @@
 #include <cmath>
 #include <limits>
 
+#include "urto/stepper/alpha_helpers.h"
+
 namespace urto {
 namespace {
 
-constexpr double closed_gap = 1e-9;  ///< [m], as in alpha_equations.cpp
-
-bool is_contact(const Law& law) {
-  return law.kind == LawKind::unilateral || law.kind == LawKind::coulomb;
-}
-
 bool keeps_position(const Law& law) {
-  return law.kind == LawKind::equality ? !law.on_velocity : is_contact(law) && !is_soft(law);
+  return law.kind == LawKind::equality ? !law.on_velocity
+                                       : alpha_rows::is_contact(law) && !is_soft(law);
 }
 
 /// A correction that positions cannot tell from none.
@@ -40,7 +37,7 @@ AlphaPositions::AlphaPositions(SystemAccess& system, const SimulationOptions& op
 
 /// Contacts have their normal row only.
 int AlphaPositions::height(const Interactions& rows, int block) const {
-  return is_contact(rows.laws[block]) ? 1 : rows.laws[block].dim;
+  return alpha_rows::is_contact(rows.laws[block]) ? 1 : rows.laws[block].dim;
 }
 
 void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, bool flexible) {
@@ -78,12 +75,13 @@ void AlphaPositions::include(const Interactions& rows, const Vector& nu) {
     const Law& law = rows.laws[i];
     if (!keeps_position(law) || (is_soft(law) && !with_springs_)) continue;
     const int first = rows.J.row_start[i];
-    if (!is_contact(law) || rows.g[first] <= closed_gap || nu[first] > 0) included_[i] = 1;
+    if (!alpha_rows::is_contact(law) || rows.g[first] <= alpha_rows::closed_gap || nu[first] > 0)
+      included_[i] = 1;
     if (included_[i] == 0) continue;
     const int height_of = height(rows, i);
     blocks_.push_back(i);
-    problem_.K.sets.push_back(is_contact(law) ? ConvexSet::nonnegative(1)
-                                              : ConvexSet::free(height_of));
+    problem_.K.sets.push_back(alpha_rows::is_contact(law) ? ConvexSet::nonnegative(1)
+                                                          : ConvexSet::free(height_of));
     problem_.K.start.push_back(problem_.K.start.back() + height_of);
     const double soft = is_soft(law) ? 1 / (kappa_ * law.stiffness) : 0;
     compliance_.insert(compliance_.end(), height_of, soft);
@@ -140,8 +138,8 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
     if (is_soft(law) || !keeps_position(law)) continue;
     const int first = rows.J.row_start[i];
     for (int r = first; r < first + height(rows, i); ++r) {
-      const double off =
-          is_contact(law) && !(nu[r] > 0) ? std::max(0.0, -rows.g[r]) : std::abs(rows.g[r]);
+      const double off = alpha_rows::is_contact(law) && !(nu[r] > 0) ? std::max(0.0, -rows.g[r])
+                                                                     : std::abs(rows.g[r]);
       error_ = std::max(error_, off);
     }
   }
@@ -155,8 +153,9 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
     x_.setZero();
     lambda_.setZero();
   }
+  // The same size of positions as in is_nothing, or a gap between the two roundings has no answer.
   certifier_.certify(problem_, x_, lambda_, Friction::convex, certificate_,
-                     step.end.q.lpNorm<Eigen::Infinity>() / step.h);
+                     (1 + step.end.q.lpNorm<Eigen::Infinity>()) / step.h);
 }
 
 void AlphaPositions::certify(const AlphaStep& step, const Interactions& rows, const Vector& half,

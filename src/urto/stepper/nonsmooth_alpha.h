@@ -17,6 +17,7 @@
 
 #include "urto/mechanics/forward_dynamics.h"
 #include "urto/stepper/alpha_equations.h"
+#include "urto/stepper/alpha_index3.h"
 #include "urto/stepper/alpha_positions.h"
 #include "urto/stepper/cut_stepper.h"
 #include "urto/stepper/impulse_kernel.h"
@@ -31,11 +32,25 @@ class NonsmoothAlphaStepper final : public CutStepper {
   const Interactions& rows() const override { return kernel_.rows; }
   const Vector& impulses() const override { return kernel_.impulses; }
   const StepProblem* problem() const override { return &kernel_.problem; }
+  RowSplit split() const override { return {&smooth_out_, &nu_out_}; }
 
   /// Of the last step, per row of rows(): λ̃ of the joints [N], ν of joints and normals [kg m].
   const Vector& smooth_reactions() const { return smooth_out_; }
   const Vector& position_multipliers() const { return nu_out_; }
   const AlphaStep& last_step() const { return step_; }
+  /// An impact, or a contact that opened or closed.
+  bool was_event() const { return event_; }
+  /// Rows within reach as they were at the start, and which of them each block of rows() is.
+  const Interactions& rows_at_start() const { return start_rows_; }
+  const std::vector<int>& detected_blocks() const { return gated_; }
+
+  /// How a hard contact or limit would move if it did not push: at the start of the last step and
+  /// where its smooth motion led.
+  struct ContactPath {
+    double gap = 0, rate = 0, free_gap = 0, free_rate = 0;
+    double restitution = 0;  ///< of its speed of approach
+  };
+  void contact_paths(std::vector<ContactPath>& out);
 
  private:
   std::string attempt(State& state, double h, StepMemory& memory, StepReport& report,
@@ -55,22 +70,37 @@ class NonsmoothAlphaStepper final : public CutStepper {
   std::string one_pass(const StepMemory& memory, StepReport& report);
   std::string sequential(const StepMemory& memory, StepReport& report);
   std::string monolithic(StepReport& report);
+  std::string all_equations(const State& state, double h, const StepMemory& memory,
+                            StepReport& report);
+  std::string index_3(StepReport& report);
+  bool modified() const {
+    return kernel_.options.stepper.alpha_variant == AlphaVariant::modified_lcp;
+  }
   void accept_equations();
   void certify(const State& state, StepReport& report);
+  void certify_index_3(const State& state, StepReport& report);
   bool is_event(const StepMemory& memory) const;
   void finish(State& state, StepMemory& memory, StepReport& report);
   void tangential(const Vector& impulses, Vector& half) const;
+
+  // Named arrays of a step's memory.
+  static constexpr std::string_view method_array = "alpha_acceleration";
+  static constexpr std::string_view motion_array = "alpha_true_acceleration";
+  static constexpr std::string_view reaction_array = "alpha_reactions";
+  static constexpr std::string_view event_array = "alpha_event";
 
   ImpulseKernel kernel_;  ///< velocities
   AlphaStep step_;
   AlphaPositions positions_;
   AlphaEquations equations_;
+  AlphaIndex3 index_3_;
   ForwardDynamics dynamics_;
   MotionCertifier certifier_;
   SaddleLu factor_;
 
-  Interactions all_;     ///< within reach, measured where the step is
-  Interactions joints_;  ///< the equalities of all_
+  Interactions all_;         ///< within reach, measured where the step is
+  Interactions start_rows_;  ///< … at its start, of error-controlled steps
+  Interactions joints_;      ///< the equalities of all_
   Interactions probed_;
   std::vector<int> joint_blocks_ = {}, joint_row_ = {};  ///< of all_; row of joints_ per row
   std::vector<int> gated_ = {};                          ///< blocks of all_ in kernel_.rows
@@ -87,7 +117,11 @@ class NonsmoothAlphaStepper final : public CutStepper {
   std::vector<SaddleRow> rules_ = {};
   BlockMatrix matrix_, mass_;
   Vector free_along_;  ///< J ṽ
-  BlockRows turning_, lower_;
+  BlockRows turning_, turned_, lower_;
+  BlockMatrix free_turn_;
+  Matrix node_mass_, node_inverse_;
+  Vector node_row_;
+  Vector joint_lambda_, free_rate_, joint_rate_, reaction_, kept_velocity_, last_impulses_;
   Vector rate_, force_, inertia_, rhs_, solution_, smooth_out_, nu_out_;
   BlockFactor mass_factor_;
 };

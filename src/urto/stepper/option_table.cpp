@@ -22,6 +22,7 @@ constexpr std::string_view moreau_variant_words[] = {"implicit", "nearly-implici
 constexpr std::string_view activation_words[] = {"automatic", "start", "half",
                                                  "end",       "free",  "closed"};
 constexpr std::string_view alpha_algorithm_words[] = {"one-pass", "sequential", "monolithic"};
+constexpr std::string_view alpha_variant_words[] = {"both", "modified-lcp", "index-3"};
 constexpr std::string_view restitution_bound_words[] = {"approach", "source"};
 
 constexpr std::span<const std::string_view> words_of(Friction) {
@@ -38,6 +39,9 @@ constexpr std::span<const std::string_view> words_of(Activation) {
 }
 constexpr std::span<const std::string_view> words_of(AlphaAlgorithm) {
   return alpha_algorithm_words;
+}
+constexpr std::span<const std::string_view> words_of(AlphaVariant) {
+  return alpha_variant_words;
 }
 constexpr std::span<const std::string_view> words_of(RestitutionBound) {
   return restitution_bound_words;
@@ -199,7 +203,9 @@ constexpr OptionInfo table[] = {
                                          "Simulated time."),
     number<&SimulationOptions::step>("step", "s", seconds, run,
                                      "Step size; the first one when adaptive."),
-    flag<&SimulationOptions::adaptive>("adaptive", run, "Choose the step by step doubling."),
+    flag<&SimulationOptions::adaptive>(
+        "adaptive", run,
+        "Choose the step by its error: by step doubling, of nonsmooth-alpha by its own estimate."),
     number<&SimulationOptions::error_tolerance>(
         "error_tolerance", "", positive(), adaptive,
         "Local error of a step, lengths in m and angles in rad."),
@@ -315,6 +321,12 @@ constexpr OptionInfo table[] = {
         "alpha_algorithm", "an algorithm", alpha,
         "Smooth motion, positions and velocities once each in a row (one-pass), again until all "
         "equations hold together (sequential), or all by one Newton iteration (monolithic)."),
+    word<&StepperOptions::alpha_variant>(
+        "alpha_variant", "a variant", alpha,
+        "For comparisons: gaps and joints at positions and velocities (both), positions with nu - "
+        "h "
+        "Lambda in place of nu (modified-lcp, one Newton iteration on all equations), or "
+        "positions alone without a law of impact (index-3)."),
     flag<&StepperOptions::restart>(
         "restart", alpha, "Consistent accelerations after impacts and changes of contacts."),
     flag<&StepperOptions::friction_displacement>(

@@ -49,6 +49,14 @@ enum class AlphaAlgorithm : std::uint8_t {
   monolithic,  ///< Newton's method on all of them
 };
 
+/// What nonsmooth-alpha asks of positions and velocities. All but the first are the variants that
+/// its source compares it with.
+enum class AlphaVariant : std::uint8_t {
+  both,          ///< gaps and joints hold at positions (ν) and velocities (Λ)
+  modified_lcp,  ///< positions with ν − hΛ in place of ν: contacts at rest chatter
+  index_3,       ///< positions alone and no law of impact: energy grows
+};
+
 struct StepperOptions {
   std::string name = "dvi";
   Friction friction = Friction::exact;
@@ -98,6 +106,7 @@ struct StepperOptions {
   Activation activation = Activation::automatic;
   RestitutionBound restitution_bound = RestitutionBound::approach;
   AlphaAlgorithm alpha_algorithm = AlphaAlgorithm::one_pass;
+  AlphaVariant alpha_variant = AlphaVariant::both;
   bool restart = true;  ///< consistent accelerations after an impact or a change of contacts
   /// Friction moves bodies by half of its impulse within its step; without it they creep.
   bool friction_displacement = true;

@@ -106,7 +106,7 @@ Simulation::Simulation(const System& system, Stepper& stepper, State start,
 }
 
 void Simulation::double_steps(int order) {
-  if (!options_.adaptive) return;
+  if (!options_.adaptive || stepper_->chooses_steps()) return;
   doubling_ = std::make_unique<StepDoubling>(mechanics_.system(), *stepper_, options_, order);
   stepper_ = doubling_.get();
 }

@@ -89,6 +89,7 @@ class Simulation {
   const Vector& impulses() const { return stepper_->impulses(); }
   /// The step problem of the last step, null for steppers that solve none.
   const StepProblem* problem() const { return stepper_->problem(); }
+  RowSplit split() const { return stepper_->split(); }
   RunState run_state() const { return run_state_; }
   const std::string& failure() const { return failure_; }
   double end_time() const { return options_.duration; }

@@ -137,6 +137,7 @@ StepOutcome StepDoubling::step(State& state, double most, StepMemory& memory, St
     }
     report = joined(first_half_, report);
     report.rejected = rejected;
+    report.local_error = error;
     if (smooth && options_.extrapolate && inner_.can_extrapolate()) extrapolate(report);
     std::swap(state, fine_);
     std::swap(memory, fine_memory_);

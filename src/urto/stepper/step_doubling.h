@@ -21,6 +21,7 @@ class StepDoubling final : public Stepper {
   const Interactions& rows() const override { return inner_.rows(); }
   const Vector& impulses() const override { return inner_.impulses(); }
   const StepProblem* problem() const override { return inner_.problem(); }
+  RowSplit split() const override { return inner_.split(); }
 
  private:
   struct Control;  ///< what it remembers from step to step, in the memory's named arrays

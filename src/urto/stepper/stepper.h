@@ -105,6 +105,7 @@ struct StepReport {
   int factorizations = 0;     ///< smooth steppers
   int cuts = 0;               ///< smooth steppers: how often Newton failed and the step was halved
   int rejected = 0;           ///< step doubling: attempts that were given up before this one
+  double local_error = 0;     ///< estimated, of steps that choose their length [m, rad]
   bool meets_tolerance = true;
   StepTimings timings;
 };
@@ -128,6 +129,13 @@ struct StepOutcome {
   bool failed() const { return status == StepStatus::failed; }
 };
 
+/// How a scheme that splits what happens to a row shares its impulse, per row of `rows()`; null
+/// from all others.
+struct RowSplit {
+  const Vector* smooth_forces = nullptr;         ///< λ̃ [N], of which impulses have h λ̃
+  const Vector* position_multipliers = nullptr;  ///< ν [kg m], of the positions' correction
+};
+
 class Stepper {
  public:
   virtual ~Stepper() = default;
@@ -142,6 +150,9 @@ class Stepper {
   virtual const Vector& impulses() const = 0;
   /// The step problem it solved last, null where it solves none.
   virtual const StepProblem* problem() const { return nullptr; }
+  virtual RowSplit split() const { return {}; }
+  /// True if `step` takes a length of its own choice: it controls its error itself.
+  virtual bool chooses_steps() const { return false; }
 
   /// Brings the velocity of a half-way state along the joints, for extrapolation in step doubling.
   virtual void align_velocities(State& /*state*/) {}

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "urto/error.h"
+#include "urto/stepper/alpha_control.h"
 #include "urto/stepper/dvi.h"
 #include "urto/stepper/dvi_newton.h"
 #include "urto/stepper/moreau_jean.h"
@@ -54,6 +55,7 @@ std::unique_ptr<Stepper> make_moreau_jean(const System& system, const Simulation
 
 std::unique_ptr<Stepper> make_nonsmooth_alpha(const System& system,
                                               const SimulationOptions& options) {
+  if (options.adaptive) return std::make_unique<AlphaControl>(system, options);
   return std::make_unique<NonsmoothAlphaStepper>(system, options);
 }
 

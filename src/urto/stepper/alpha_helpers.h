@@ -1,0 +1,25 @@
+// Internal: what the parts of the non-smooth generalised-α scheme share.
+#pragma once
+
+#include <vector>
+
+#include "urto/mechanics/interactions.h"
+
+namespace urto::alpha_rows {
+
+/// [m] A gap that counts as closed; 1e-13 to 1e-4 all do (recipe 004, supplement §2).
+inline constexpr double closed_gap = 1e-9;
+
+inline bool is_contact(const Law& law) {
+  return law.kind == LawKind::unilateral || law.kind == LawKind::coulomb;
+}
+
+inline bool is_rigid_contact(const Law& law) {
+  return is_contact(law) && !is_soft(law);
+}
+
+inline double largest(const Eigen::Ref<const Vector>& v) {
+  return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
+}
+
+}  // namespace urto::alpha_rows
