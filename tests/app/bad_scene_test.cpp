@@ -64,6 +64,15 @@ class BadScenes : public samples::FolderTest {
             contents(folder / ".err")};
   }
   bool left_a_result() const { return fs::exists(path("scene/out")); }
+  /// What the page of `view -o out` tells of the scene.
+  std::string remarks_of_page() const {
+    const std::string text = contents(path("scene/out"));
+    const std::size_t start = text.find('>', text.find("id=\"urto-json\"")) + 1;
+    const json page = json::parse(text.substr(start, text.find("</script>", start) - start));
+    std::string out;
+    for (const json& remark : page["remarks"]) out += remark["text"].get<std::string>() + '\n';
+    return out;
+  }
 
   /// Calls use(entry, says) for the scenes with this outcome, and counts them.
   template <typename Use>
@@ -93,7 +102,7 @@ TEST_F(BadScenes, AreManyAndDifferent) {
 
 TEST_F(BadScenes, AreRefusedWithTheirPlaceAndWhatWasExpected) {
   const int count = for_each("refused", [&](const json& entry, const std::string& expected) {
-    for (const char* command : {"check", "run -o out --no-progress"}) {
+    for (const char* command : {"check", "run -o out --no-progress", "view -o out"}) {
       const Output o = run(entry, command);
       EXPECT_EQ(o.code, 2) << command;
       EXPECT_TRUE(says(o.err, "urto: error: "));
@@ -106,12 +115,20 @@ TEST_F(BadScenes, AreRefusedWithTheirPlaceAndWhatWasExpected) {
   EXPECT_GT(count, 100);
 }
 
+// What the start tells, every command that looks at it says; what only the motion tells ("when":
+// "end"), the run.
 TEST_F(BadScenes, AreRunWithARemark) {
   for_each("remark", [&](const json& entry, const std::string& remark) {
     const Output o = run(entry, "run -o out --no-progress --no-report");
     EXPECT_EQ(o.code, 0) << o.err;
     EXPECT_TRUE(says(o.out, "  remark "));
     EXPECT_TRUE(says(o.out + o.err, remark));
+    const Output checked = run(entry, "check"), seen = run(entry, "view -o out");
+    EXPECT_EQ(checked.code, 0) << checked.err;
+    EXPECT_EQ(seen.code, 0) << seen.err;
+    if (entry.value("when", "start") == "end") return;
+    EXPECT_TRUE(says(checked.out + checked.err, remark));
+    EXPECT_TRUE(says(remarks_of_page(), remark));
   });
 }
 
@@ -122,7 +139,24 @@ TEST_F(BadScenes, EndAsAFailure) {
     EXPECT_TRUE(says(o.out, "  failure "));
     EXPECT_TRUE(says(o.out + o.err, reason));
     EXPECT_TRUE(left_a_result()) << "what was recorded is kept";
+    // Nothing is wrong with its first moment.
+    for (const char* command : {"check", "view -o out"}) EXPECT_EQ(run(entry, command).code, 0);
   });
+}
+
+// Whatever looks at a scene: an answer, or a message that names the file.
+TEST_F(BadScenes, CrashNothingAndAreNeverSilent) {
+  for (const json& entry : all()) {
+    SCOPED_TRACE(entry["name"].get<std::string>());
+    for (const char* command : {"info", "statics", "modes"}) {
+      const Output o = run(entry, command);
+      EXPECT_TRUE(o.code == 0 || o.code == 2 || o.code == 3) << command << ": " << o.code;
+      EXPECT_FALSE(o.out.empty() && o.err.empty()) << command;
+      if (o.code == 0) continue;
+      EXPECT_TRUE(says(o.err, "urto: error: ")) << command;
+      EXPECT_LT(o.err.size(), 1100U) << command;
+    }
+  }
 }
 
 }  // namespace

@@ -254,6 +254,12 @@ TEST_F(RunCommand, AFailedRunKeepsWhatItHasAndExitsWith3) {
   EXPECT_TRUE(says(missed.out, "steps missed the tolerance"));
   EXPECT_EQ(ResultReader(path("missed/result.h5")).text("/run/status"), "finished");
 
+  const Output quiet = run("run busy.json -o missed --tol 1e-30 -q");
+  EXPECT_EQ(quiet.code, 3);
+  EXPECT_EQ(quiet.out, "");
+  EXPECT_TRUE(says(quiet.err, "urto: error: ")) << "an exit code alone says nothing";
+  EXPECT_TRUE(says(quiet.err, "steps missed the tolerance"));
+
   const Output failed =
       run("run busy.json -o failed --tol 1e-30 --set simulation.stop_on_failure=true");
   EXPECT_EQ(failed.code, 3);

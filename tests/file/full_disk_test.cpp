@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -89,8 +90,8 @@ void expect_rows(const fs::path& file, long rows) {
   }
 }
 
-/// Appends until it cannot; returns how many rows were flushed.
-long fill(const fs::path& file, long most) {
+/// Appends until it cannot, and says why; returns how many rows were flushed.
+long fill(const fs::path& file, long most, std::string* why = nullptr) {
   Sample sample(GrowingFile::create(file));
   sample.file.write_text("/text", "fixed");
   try {
@@ -98,8 +99,14 @@ long fill(const fs::path& file, long most) {
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("space on the disk"), std::string::npos)
         << error.what();
+    if (why != nullptr) *why = error.what();
   }
   return sample.flushed;
+}
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 class FullDisk : public testing::Test {
@@ -144,17 +151,19 @@ TEST_F(FullDisk, IsSaidBeforeAnythingIsWritten) {
   if (mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=600k") != 0)
     GTEST_SKIP() << "no right to mount a small file system";
   const fs::path file = folder_ / "a.h5";
-  const long flushed = fill(file, 1'000'000);
+  std::string why;
+  const long flushed = fill(file, 1'000'000, &why);
   EXPECT_GT(flushed, 100);
+  EXPECT_NE(why.find(": found no room for "), std::string::npos) << why << ": it began to write";
   expect_rows(file, flushed);
-  const auto size = fs::file_size(file);
+  const std::string before = bytes_of(file);
   {
     // There is no room for one more chunk, and none is lost by trying.
     Sample again(GrowingFile::reopen(file), flushed);
     EXPECT_THROW(again.add_rows(3000), InputError);
   }
   expect_rows(file, flushed);
-  EXPECT_EQ(fs::file_size(file), size);
+  EXPECT_TRUE(bytes_of(file) == before) << "something was written that had no room";
   umount2(folder_.c_str(), MNT_DETACH);
 }
 

@@ -7,6 +7,7 @@
 
 #include "problem_samples.h"
 #include "urto/error.h"
+#include "urto/memory_limit.h"
 #include "urto/problem/problem_file.h"
 
 namespace urto {
@@ -211,6 +212,34 @@ TEST_F(BadProblemFileTest, FclibValues) {
   expect_fclib_error(numbers("/fclib_local/W/x", x), "W", "an asymmetry of 0.857", "symmetric");
   x[1] = infinity;
   expect_fclib_error(numbers("/fclib_local/W/x", x), "E, row 1, column 0", "inf", "finite");
+}
+
+// Three megabytes of zeros, packed a thousandfold, took 3 GiB.
+TEST_F(BadProblemFileTest, AFewBytesThatUnfoldToGigabytes) {
+  const auto unfold = [this](hsize_t values) {
+    return [=, this] {
+      remove_object(file_, "/fclib_local/vectors/mu");
+      const hid_t id = H5Fopen(file_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+      const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+      const hsize_t chunk = hsize_t{1} << 21;
+      H5Pset_chunk(creation, 1, &chunk);
+      H5Pset_deflate(creation, 9);
+      H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+      const hid_t space = H5Screate_simple(1, &values, nullptr);
+      H5Dclose(H5Dcreate2(id, "/fclib_local/vectors/mu", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
+                          creation, H5P_DEFAULT));
+      H5Sclose(space);
+      H5Pclose(creation);
+      H5Fclose(id);
+    };
+  };
+  expect_fclib_error(unfold(64 << 20), "/fclib_local/vectors/mu", "67108864 values in a file of ",
+                     "packed at most 100 to 1, beyond 256 MiB");
+  const std::uint64_t before = memory_limit();
+  set_memory_limit(std::uint64_t{64} << 20);
+  expect_fclib_error(unfold(16 << 20), "/fclib_local/vectors/mu",
+                     "16777216 values, which needs about 128 MiB of memory", "(--memory-limit)");
+  set_memory_limit(before);
 }
 
 TEST_F(BadProblemFileTest, OwnFormat) {

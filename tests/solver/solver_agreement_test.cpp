@@ -210,22 +210,37 @@ std::string problem_name(const testing::TestParamInfo<Agreement>& p) {
 }
 INSTANTIATE_TEST_SUITE_P(Problems, SolverAgreement, testing::ValuesIn(agreements), problem_name);
 
-TEST(PackingAgreement, SolversThatConvergeAgreeWhereTheResidualHidesTheError) {
-  // Small packings with friction: at a residual of half the tolerance the velocity was off by up to
-  // 64 tolerances. The bound is issue 2's.
-  const StepProblem packings[] = {
-      sphere_packing({.contacts = 6, .mu = 0.5, .seed = 2}),
-      sphere_packing({.contacts = 20, .mu = 0.8, .seed = 3}),
-      sphere_packing({.contacts = 40, .mu = 0.5, .seed = 2}),
-      sphere_packing({.contacts = 40, .mu = 0.8, .step = 1e-3, .seed = 3}),
-      sphere_packing({.contacts = 60, .mu = 0.3, .seed = 1}),
-      sphere_packing({.contacts = 120, .mu = 0.5, .seed = 2}),
-      box_wall({.width = 4, .height = 4, .push = 0.7}),
+using Names = std::vector<std::string_view>;
+
+/// A small packing with friction, and who does not arrive in 10 000 iterations: a list for each
+/// tolerance, or one for all.
+struct SmallPacking {
+  StepProblem problem;
+  std::vector<Names> late = {{}};
+};
+
+TEST(PackingAgreement, SolversAgreeWhereTheResidualHidesTheError) {
+  // At a residual of half the tolerance the velocity was off by up to 64 tolerances. The bound is
+  // issue 2's.
+  const Names sweeps{"nsgs", "ssor"}, spectral{"spg", "nsgs", "ssor"},
+      but_apgd{"admm", "spg", "nsgs", "ssor"}, but_admm{"apgd", "spg", "nsgs", "ssor"},
+      first_order{"apgd", "admm", "spg", "nsgs", "ssor"};
+  const SmallPacking packings[] = {
+      {sphere_packing({.contacts = 6, .mu = 0.5, .seed = 2})},
+      {sphere_packing({.contacts = 20, .mu = 0.8, .seed = 3}), {but_apgd}},
+      {sphere_packing({.contacts = 40, .mu = 0.5, .seed = 2}), {spectral, spectral, but_apgd}},
+      {sphere_packing({.contacts = 40, .mu = 0.8, .step = 1e-3, .seed = 3}),
+       {sweeps, spectral, spectral}},
+      {sphere_packing({.contacts = 60, .mu = 0.3, .seed = 1}), {spectral, spectral, but_admm}},
+      {sphere_packing({.contacts = 120, .mu = 0.5, .seed = 2}), {first_order}},
+      {box_wall({.width = 4, .height = 4, .push = 0.7}), {spectral}},
   };
-  for (const StepProblem& p : packings) {
+  for (const auto& [p, expected] : packings) {
     const double size = free_velocity_norm(p);
+    std::size_t row = 0;
     for (const double tolerance : {1e-4, 1e-6, 1e-8}) {
       std::vector<Solution> solved;
+      Names late;
       for (const char* name : {"auto", "prox", "apgd", "admm", "spg", "nsgs", "ssor"}) {
         Solution s = solve(p, {.solver = name,
                                .tolerance = tolerance,
@@ -234,12 +249,12 @@ TEST(PackingAgreement, SolversThatConvergeAgreeWhereTheResidualHidesTheError) {
         if (s.status == Status::converged) {
           solved.push_back(std::move(s));
         } else {
+          late.emplace_back(name);
           EXPECT_TRUE(s.certificate.residual() > tolerance || is_unsettled(s)) << name;
         }
       }
-      ASSERT_GE(solved.size(), 2U) << p.blocks() << " contacts at " << tolerance;
-      EXPECT_EQ(solved[0].solver.find("nsgs"), 0U);
-      EXPECT_EQ(solved[1].solver, "prox");
+      EXPECT_EQ(late, expected[std::min(row++, expected.size() - 1)])
+          << p.blocks() << " contacts at " << tolerance;
       for (const Solution& a : solved) {
         for (const Solution& b : solved) {
           EXPECT_LT((a.u - b.u).norm(), 10 * tolerance * size)

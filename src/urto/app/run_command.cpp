@@ -168,8 +168,13 @@ int report(const RunCommand& c, const fs::path& directory, const RunOutcome& out
       fmt::print("{:<16}{}\n", file == outcome.files.front() ? "files" : "", file.string());
     }
   }
-  if (summary.run.status == "failed")
+  if (summary.run.status == "failed") {
     print_error(fmt::format("the run failed at {}", summary.run.failure));
+  } else if (c.quiet && !c.json) {
+    for (const Finding& f : summary.verdict.findings) {
+      if (f.level == Level::failure) print_error(f.text);
+    }
+  }
   if (summary.run.status == "interrupted") {
     fmt::print(stderr, "urto: interrupted at t = {:.9g} s; urto run --resume -o {} goes on\n",
                summary.run.time, directory.string());

@@ -13,6 +13,18 @@ namespace urto {
 
 namespace fs = std::filesystem;
 
+void require_regular_file(const fs::path& file, std::string_view expected) {
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found)
+    throw InputError(file.string(), "no such file", expected);
+  if (error) throw InputError(file.string(), error.message(), expected);
+  if (!fs::is_regular_file(status)) {
+    throw InputError(file.string(), fs::is_directory(status) ? "a directory" : "a device or a pipe",
+                     expected);
+  }
+}
+
 std::string read_text_file(const fs::path& file, double memory_per_byte) {
   const std::string name = file.string();
   if (name.find('\0') != std::string::npos)
@@ -21,11 +33,7 @@ std::string read_text_file(const fs::path& file, double memory_per_byte) {
   const fs::file_status status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found)
     throw InputError(fmt::format("{}: there is no such file", name));
-  if (error) throw InputError(name, error.message(), "a readable file");
-  if (!fs::is_regular_file(status)) {
-    throw InputError(name, fs::is_directory(status) ? "a directory" : "a device or a pipe",
-                     "a file");
-  }
+  require_regular_file(file, "a file");
   const std::uintmax_t size = fs::file_size(file, error);
   if (error) throw InputError(name, error.message(), "a readable file");
   if (size == 0) throw InputError(name, "an empty file", "a file with something in it");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/file/read_file.h"
 #include "urto/memory_limit.h"
 #include "urto/problem/file_formats.h"
 
@@ -64,16 +65,8 @@ FileFormat parse_file_format(std::string_view wanted) {
 
 ProblemFile read_problem(const std::filesystem::path& file, FileFormat format) {
   const std::string name = file.string();
+  require_regular_file(file, "a problem file");
   std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    throw InputError(name, "no such file", "a problem file");
-  }
-  if (error) throw InputError(name, error.message(), "a readable file");
-  if (!std::filesystem::is_regular_file(status)) {
-    throw InputError(name, std::filesystem::is_directory(status) ? "a directory" : "no plain file",
-                     "a problem file");
-  }
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   if (error) throw InputError(name, error.message(), "a readable file");
   if (size == 0) throw InputError(name, "an empty file", "a problem file");

@@ -8,6 +8,7 @@
 
 #include "urto/error.h"
 #include "urto/file/hdf5_handle.h"
+#include "urto/file/read_file.h"
 #include "urto/memory_limit.h"
 #include "urto/result/description_file.h"
 #include "urto/result/run_fields.h"
@@ -100,10 +101,7 @@ struct ResultReader::Impl {
 ResultReader::ResultReader(const std::filesystem::path& file) : impl_(std::make_unique<Impl>()) {
   const QuietHdf5 quiet;
   impl_->name = file.string();
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
-    throw InputError(file.string(), "no such file", "a result of urto run");
-  }
+  require_regular_file(file, "a result of urto run");
   impl_->file = open_shared(file);
   if (!impl_->file.valid()) {
     throw InputError(file.string(),
