@@ -97,7 +97,7 @@ class PassedOn {
   }
 
   void give(const Pair& pair, std::size_t item) {
-    constexpr double one_direction = 0.5;  // cosine
+    constexpr double one_direction = 0.9;  // cosine
     const Anchor was = anchor(item);
     const int dim = memory_.items[item].dim;
     int nearest = -1;
