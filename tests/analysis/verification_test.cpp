@@ -202,6 +202,51 @@ TEST(Verification, OfADoublePendulumAgreesWithARunOfSteps64TimesAsShort) {
   }
 }
 
+/// What meets contacts besides dvi, on motions with closed forms: the estimate goes by the order of
+/// each.
+TEST(Verification, OfSmoothMotionsGoesByEveryStepperThatMeetsContacts) {
+  const double L = 1, I = 0.01, start = 1, omega = 6, A = 0.2;
+  for (const StepperInfo& by : steppers()) {
+    if (!by.contacts || by.name == "dvi") continue;
+    const char* const stepper = by.name.c_str();
+    Model m = empty_model();
+    Body bob{.name = "bob", .mass = 1, .inertia = I * Mat3::Identity()};
+    bob.start.position = {L * std::sin(start), 0, -L * std::cos(start)};
+    add_body(m, bob);
+    join(m, "hinge", JointKind::revolute, 0, 1, Vec3::Zero(), Vec3::UnitY());
+    finalize(m);
+    VerifiedRun run = verified(m, settings(3, 0.01, stepper));
+    const auto angle = [&](double t) { return oracle::pendulum_angle(t, start, g, L + I); };
+    expect_within(2, error_of(run, "position"),
+                  position_error(run.motion, 1,
+                                 [&](double t) {
+                                   return Vec3(L * std::sin(angle(t)), 0, -L * std::cos(angle(t)));
+                                 }),
+                  by.name + ", pendulum");
+    m = oscillator(omega, A);
+    run = verified(m, settings(4, 0.005, stepper));
+    expect_within(2, error_of(run, "position"),
+                  position_error(run.motion, 1,
+                                 [&](double t) { return Vec3(0, 0, A * std::cos(omega * t)); }),
+                  by.name + ", oscillator");
+    const double mu = 0.2, v = 1.5;
+    m = empty_model();
+    m.bodies[add_cube(m, "block", {0, 0, 0.1}, 0.2, 3)].velocity = {v, 0, 0};
+    m.materials[0].friction = mu;
+    add_floor(m);
+    finalize(m);
+    run = verified(m, settings(1.5, 0.004, stepper));
+    const double stops = v / (mu * g);
+    expect_within(2, error_of(run, "position"),
+                  position_error(run.motion, 1,
+                                 [&](double t) {
+                                   const double slid = std::min(t, stops);
+                                   return Vec3(v * slid - 0.5 * mu * g * slid * slid, 0, 0.1);
+                                 }),
+                  by.name + ", block");
+  }
+}
+
 // ---- Impacts: a factor of 5
 
 /// Height and velocity of a ball dropped from rest on a floor that gives back e of its speed.
@@ -245,6 +290,26 @@ class Random {
  private:
   std::mt19937 engine_;
 };
+
+// What lands without a rebound stays: dvi-newton has no restitution.
+TEST(Verification, OfABouncingBallGoesByEveryStepperThatMeetsContacts) {
+  for (const StepperInfo& by : steppers()) {
+    if (!by.contacts || by.name == "dvi") continue;
+    Random between(11);
+    for (int trial = 0; trial < 12; ++trial) {
+      const double e = by.restitution ? between(0, 1) : 0, height = between(0.3, 1.3);
+      Model m = one_ball({0, 0, 0.1 + height}, Vec3::Zero(), {.friction = 0, .restitution = e});
+      add_floor(m);
+      finalize(m);
+      const VerifiedRun run = verified(m, settings(2, 0.002 * between(1, 2), by.name.c_str()));
+      expect_within(
+          5, error_of(run, "position"),
+          position_error(run.motion, 1,
+                         [&](double t) { return Vec3(0, 0, 0.1 + bounced_height(t, height, e)); }),
+          by.name + ::testing::PrintToString(std::pair(e, height)));
+    }
+  }
+}
 
 TEST(Verification, OfABlockOnASlopeIsThatOfItsAcceleration) {
   Random between(1);

@@ -180,6 +180,7 @@ Model random_pile(Random& random) {
 struct Balance {
   double unexplained = 0, numerical = 0;
   bool finished = false;
+  long missed = 0;  ///< steps beside their tolerance
 };
 
 Balance balance(const Model& m, const SimulationOptions& o) {
@@ -202,6 +203,7 @@ Balance balance(const Model& m, const SimulationOptions& o) {
   worst.unexplained /= std::max(moved, 1e-3);
   worst.numerical /= std::max(moved, 1e-3);
   worst.finished = run.run_state() == RunState::finished;
+  worst.missed = run.checkpoint().missed;
   return worst;
 }
 
@@ -244,6 +246,48 @@ TEST(EnergyBalance, OfRandomPilesClosesWithDvi) {
     const Balance b = balance(m, random_dvi(random));
     EXPECT_TRUE(b.finished) << round;
     EXPECT_LT(b.unexplained, rounding) << round;
+  }
+}
+
+/// The settings that dvi does not know, of the other steppers that meet contacts.
+SimulationOptions random_non_smooth(Random& random, const StepperInfo& info) {
+  SimulationOptions o = random_dvi(random);
+  o.step = random.integer(0, 1) == 0 ? 5e-4 : 2e-3;
+  o.adaptive = false;
+  o.solver.tolerance = 1e-10;
+  StepperOptions& s = o.stepper;
+  s.name = info.name;
+  s.restitution = info.restitution;
+  s.moreau_variant = static_cast<MoreauVariant>(random.integer(0, 3));
+  s.spectral_radius = random.uniform(0, 1);
+  if (info.name == "nonsmooth-alpha")
+    s.alpha_algorithm = static_cast<AlphaAlgorithm>(random.integer(0, 2));
+  s.friction_displacement = random.integer(0, 1) == 0;
+  s.restart = random.integer(0, 1) == 0;
+  return o;
+}
+
+// dvi-newton and moreau-jean iterate to the tolerance, by which the momentum of each step may be
+// off and its work with it. A step that misses the tolerance is what `unexplained` is there to
+// show: such runs are left out, and are few.
+TEST(EnergyBalance, ClosesWithEveryStepperThatMeetsContacts) {
+  for (const StepperInfo& info : steppers()) {
+    if (!info.contacts || info.name == "dvi") continue;
+    Random random(10);
+    int finished = 0, runs = 0;
+    for (int round = 0; round < 24; ++round) {
+      const Model m = round % 2 == 0 ? random_mechanism(random, true) : random_pile(random);
+      const SimulationOptions o = random_non_smooth(random, info);
+      const Balance b = balance(m, o);
+      ++runs;
+      if (!b.finished || b.missed > 0) continue;
+      ++finished;
+      const double left =
+          info.name == "nonsmooth-alpha" ? 0 : o.solver.tolerance * o.duration / o.step;
+      EXPECT_LT(b.unexplained, rounding + left) << info.name << " " << round;
+    }
+    EXPECT_GT(finished, 0.7 * runs) << info.name;
+    RecordProperty(info.name, finished);
   }
 }
 

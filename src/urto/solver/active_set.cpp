@@ -123,10 +123,13 @@ bool ActiveSet::solve(RowAccess& rows, const SaddleLdlt::System& island, double 
   system.heights = heights_;
   saddle_.set(system);
   if (!saddle_.factorize(regularisation)) return false;
+  // Four digits below the certificate, which is relative to what the step changes, q; rows of a
+  // fast rotor are sums of terms that are larger by orders.
+  const double goal = std::clamp(1e-4 * tolerance, 1e-13, 1e-12);
   const RowView& view = rows.view();
   const std::span<const int> loads = view.all.empty() ? view.blocks : view.all;
-  saddle_.refine({.a = &problem.a, .b = &problem.b, .loads = loads}, 0.01 * tolerance, corrections,
-                 rows.x(), rows.lambda());
+  saddle_.refine({.a = &problem.a, .b = &problem.b, .loads = loads}, goal, corrections, rows.x(),
+                 rows.lambda());
   enter_cones(rows);
   return true;
 }

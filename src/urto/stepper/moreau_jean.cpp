@@ -79,9 +79,13 @@ void MoreauJeanStepper::select_rows(const State& state, double h) {
     kernel_.system.measure(trial_, probed_);
   }
   active_.clear();
+  all_rate_.resize(all_.rows());
   for (int i = 0; i < all_.blocks(); ++i) {
     if (meets(i)) active_.push_back(i);
+    for (int r = all_.J.row_start[i]; r < all_.J.row_start[i + 1]; ++r)
+      all_rate_[r] = normal_rate(all_, r, i, state.v);
   }
+  passed_.start(all_, all_rate_, h);
   select_blocks(all_, active_, kernel_.rows);
   const Interactions& rows = kernel_.rows;
   start_gap_ = rows.g;
@@ -308,6 +312,7 @@ std::string MoreauJeanStepper::attempt(State& state, double h, StepMemory& memor
   const std::string trouble = iterate(state, h, memory, report, smallest);
   report.timings.solve += clock.lap();
   if (!trouble.empty()) return trouble;
+  if (passed_.any(kernel_.system, trial_)) return passed_through;
   kernel_.move_with_the_end();
   if (is_explicit()) kernel_.certify(state, report);
   report.timings.certify += clock.lap();

@@ -25,6 +25,7 @@
 #include "urto/linalg/block_factor.h"
 #include "urto/stepper/cut_stepper.h"
 #include "urto/stepper/impulse_kernel.h"
+#include "urto/stepper/passed_contacts.h"
 #include "urto/stepper/projection.h"
 
 namespace urto {
@@ -64,9 +65,11 @@ class MoreauJeanStepper final : public CutStepper {
   BlockFactor definite_;
   MoreauVariant variant_;
   double theta_;
-  Interactions all_;              ///< within reach, measured at the start
-  Interactions probed_;           ///< … and with the gaps of the prediction
-  std::vector<int> active_ = {};  ///< blocks of all_ that take part
+  Interactions all_;     ///< within reach, measured at the start
+  Interactions probed_;  ///< … and with the gaps of the prediction
+  PassedContacts passed_;
+  std::vector<double> all_rate_ = {};                     ///< per row of all_, at the start
+  std::vector<int> active_ = {};                          ///< blocks of all_ that take part
   std::vector<double> start_gap_ = {}, start_rate_ = {};  ///< per row of kernel_.rows, at the start
   std::vector<double> gap_ = {}, rate_ = {};              ///< … at the last iterate
   std::vector<double> bound_ = {};  ///< b without g_t, per row: restitution with its share

@@ -39,6 +39,7 @@ void NonsmoothAlphaStepper::detect(const State& state, double h) {
   rate_.resize(all_.rows());
   multiply(all_.J, state.v, rate_);
   for (int r = 0; r < all_.rows(); ++r) start_rate_[r] = rate_[r] + all_.g_t[r];
+  passed_.start(all_, start_rate_, h);
   joint_blocks_.clear();
   joint_row_.assign(all_.rows(), -1);
   int row = 0;
@@ -108,12 +109,15 @@ bool NonsmoothAlphaStepper::recall_step(const State& state, double h, const Step
   const std::vector<double>* a_hat = memory.arrays.find(motion_array);
   const std::vector<double>* reactions = memory.arrays.find(reaction_array);
   const std::vector<double>* event = memory.arrays.find(event_array);
+  impacts_ = memory;
   if (memory.h > 0 && a != nullptr && a_hat != nullptr && event != nullptr && a->size() == n &&
       a_hat->size() == n && reactions != nullptr && reactions->size() == memory.lambda.size()) {
     step_.a_hat_start = as_vector(*a_hat);
     // a belongs to a time shifted in proportion to the step.
     step_.a_start = step_.a_hat_start + h / memory.h * (as_vector(*a) - step_.a_hat_start);
     event_ = event->front() != 0;
+    for (std::size_t r = 0; r < reactions->size(); ++r)
+      impacts_.lambda[r] -= memory.h * (*reactions)[r];
     for (const int i : joint_blocks_) {
       const StepMemory::Item* item = memory.find(all_.ids[i], all_.laws[i].dim);
       for (int r = 0; item != nullptr && r < item->dim; ++r)
@@ -160,16 +164,17 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
     step_.begin(kernel_.system, state, h, a_hat);
     trouble = index_3(report);
   } else if (exact_) {
-    trouble = all_equations(state, h, memory, report);
+    trouble = all_equations(state, h, impacts_, report);
   } else if (modified()) {
     trouble = "rows that the modified LCP does not treat";
   } else {
     step_.begin(kernel_.system, state, h, a_hat);
     lambda_ = reactions;
-    trouble = one_pass(memory, report);
+    trouble = one_pass(impacts_, report);
   }
   report.timings.solve += clock.lap();
   if (!trouble.empty()) return trouble;
+  if (passed_.any(kernel_.system, step_.end)) return passed_through;
   if (o.alpha_variant == AlphaVariant::index_3) {
     certify_index_3(state, report);
   } else {
@@ -180,7 +185,7 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
     // than the motion.
     goal_ *= 1e-4;
     const bool newton = o.alpha_algorithm == AlphaAlgorithm::monolithic || modified();
-    const std::string further = newton ? monolithic(report) : sequential(memory, report);
+    const std::string further = newton ? monolithic(report) : sequential(impacts_, report);
     if (further.empty()) certify(state, report);
   }
   report.timings.certify += clock.lap();

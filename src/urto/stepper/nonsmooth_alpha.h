@@ -22,6 +22,7 @@
 #include "urto/stepper/cut_stepper.h"
 #include "urto/stepper/impulse_kernel.h"
 #include "urto/stepper/motion_certificate.h"
+#include "urto/stepper/passed_contacts.h"
 
 namespace urto {
 
@@ -80,6 +81,7 @@ class NonsmoothAlphaStepper final : public CutStepper {
   void certify(const State& state, StepReport& report);
   void certify_index_3(const State& state, StepReport& report);
   bool is_event(const StepMemory& memory) const;
+  void pose_claim(const Vector& smooth_impulses);
   void finish(State& state, StepMemory& memory, StepReport& report);
   void tangential(const Vector& impulses, Vector& half) const;
 
@@ -100,7 +102,9 @@ class NonsmoothAlphaStepper final : public CutStepper {
 
   Interactions all_;         ///< within reach, measured where the step is
   Interactions start_rows_;  ///< … at its start, of error-controlled steps
-  Interactions joints_;      ///< the equalities of all_
+  PassedContacts passed_;
+  StepMemory impacts_;   ///< the memory with Λ alone: impulses without hλ̃
+  Interactions joints_;  ///< the equalities of all_
   Interactions probed_;
   std::vector<int> joint_blocks_ = {}, joint_row_ = {};  ///< of all_; row of joints_ per row
   std::vector<int> gated_ = {};                          ///< blocks of all_ in kernel_.rows

@@ -158,6 +158,20 @@ void NonsmoothAlphaStepper::contact_paths(std::vector<ContactPath>& out) {
   }
 }
 
+// For the audit, M v⁺ = a + Jᵀp as the scheme says it: a is Hṽ of the velocity problem, with ṽ from
+// a⁺, less what its damping takes and what is in p already. So v⁺ is compared with its formula.
+void NonsmoothAlphaStepper::pose_claim(const Vector& smooth_impulses) {
+  BlockMatrix& H = kernel_.H();
+  Vector& a = kernel_.problem.a;
+  multiply(H, kernel_.v_after, inertia_);
+  a -= inertia_;
+  kernel_.system.mass(step_.end, H);
+  multiply(H, kernel_.v_after, inertia_);
+  a += inertia_;
+  const Vector minus = -smooth_impulses;
+  transpose_multiply_add(kernel_.rows.J, minus, a);
+}
+
 void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport& report) {
   SystemAccess& system = kernel_.system;
   const double h = step_.h;
@@ -174,11 +188,8 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
     for (int r = 0; r < dim; ++r) rows.g[first + r] = start_gap_[from + r];
   }
   smooth_out_ = smooth;
-  system.mass(step_.end, kernel_.H());
+  pose_claim(h * smooth);
   kernel_.impulses += h * smooth;
-  multiply(kernel_.H(), kernel_.v_after, kernel_.problem.a);
-  const Vector minus = -kernel_.impulses;
-  transpose_multiply_add(rows.J, minus, kernel_.problem.a);
   kernel_.move_with_the_end();
   kernel_.audit(state, 0.5, memory, report);
   state.q = step_.end.q;

@@ -235,8 +235,11 @@ void NonsmoothAlphaStepper::pose_velocities() {
   for (int i = 0; i < kernel_.rows.blocks(); ++i) add_law(i);
 }
 
+// From ṽ + W and Λ of the last step: W and Λ of joints are smaller by orders than v and hλ̃, which
+// are what the solver's accuracy would else be relative to.
 void NonsmoothAlphaStepper::solve_velocities(const StepMemory& memory, StepReport& report) {
   pose_velocities();
+  kernel_.v_after = step_.end.v;
   kernel_.solve(memory, report);
   take_velocities();
 }
