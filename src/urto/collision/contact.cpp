@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "urto/collision/contact_id.h"
 #include "urto/collision/continuous.h"
 #include "urto/collision/shrunk_polytope.h"
 #include "urto/error.h"
@@ -16,7 +17,7 @@ namespace urto {
 namespace {
 
 constexpr std::uint64_t contact_bit = std::uint64_t{1} << 63;
-constexpr int feature_bits = 15, shape_bits = 24;
+constexpr int feature_bits = contact_feature_bits, shape_bits = 24;
 
 // What a contact takes with its rows, their step problem and a solver's vectors (measured: 4 kB);
 // and the rows of more could not be numbered by int.
@@ -285,8 +286,8 @@ void ContactFinder::sort_listed(std::size_t first, std::size_t last) {
   };
   const auto at = [&](std::size_t k) { return order_.begin() + static_cast<std::ptrdiff_t>(k); };
   for (std::size_t k = first, end = first; k < last; k = end) {
-    const std::uint64_t pair = order_[k].id >> feature_bits;
-    while (end < last && order_[end].id >> feature_bits == pair) ++end;
+    const std::uint64_t pair = contact_pair(order_[k].id);
+    while (end < last && contact_pair(order_[end].id) == pair) ++end;
     if (end - k > 1) std::sort(at(k), at(end), before);
   }
   if (!std::is_sorted(at(first), at(last), before)) std::sort(at(first), at(last), before);

@@ -130,9 +130,11 @@ Mat3 right_jacobian_inverse(const Vec3& theta) {
 
 Mat3 contact_frame(const Vec3& n) {
   assert(std::abs(n.squaredNorm() - 1) < 1e-6);
+  // Else rounding would turn the frame of a normal along an axis, to which most are.
+  constexpr double alike = 1e-3;
   const Vec3 size = n.cwiseAbs();
-  int axis = size[1] < size[0] ? 1 : 0;
-  if (size[2] < size[axis]) axis = 2;
+  int axis = size[1] < size[0] - alike ? 1 : 0;
+  if (size[2] < size[axis] - alike) axis = 2;
   const Vec3 t1 = (Vec3::Unit(axis) - n[axis] * n).normalized();
   Mat3 frame;
   frame << n, t1, n.cross(t1);

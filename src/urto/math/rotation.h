@@ -127,9 +127,9 @@ inline Mat3 left_jacobian_inverse(const Vec3& theta) {
 // ---- Contact between two bodies
 
 /// The frame [n t₁ t₂] (columns, right-handed) of a unit normal: t₁ is the part across n of the
-/// coordinate axis least aligned with n (of x, y, z the first where several are), t₂ = n × t₁. A
-/// function of n alone; it jumps where the least aligned axis changes, as every such function must
-/// somewhere. In particular e_z gives (e_z, e_x, e_y).
+/// coordinate axis least aligned with n (the first of x, y, z within 1e-3), t₂ = n × t₁. A function
+/// of n alone; it jumps where the least aligned axis changes, as every such function must somewhere
+/// (not at a normal along an axis). In particular e_z gives (e_z, e_x, e_y).
 Mat3 contact_frame(const Vec3& n);
 
 /// The velocity of a point of a body in a contact frame, acting on its (world velocity, body

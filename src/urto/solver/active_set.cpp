@@ -79,8 +79,9 @@ bool ActiveSet::guess(const RowAccess& rows, Friction friction) {
 // Forces of what is apart, and the row blocks that are left as equations.
 void ActiveSet::release(RowAccess& rows) {
   const SetProduct& K = rows.view().problem->K;
-  blocks_.clear();
+  blocks_.assign(rows.view().held.begin(), rows.view().held.end());
   heights_.clear();
+  for (const int i : blocks_) heights_.push_back(K.sets[i].dim);
   for (int p = 0; p < rows.size(); ++p) {
     const int i = rows.block(p);
     if (role_[p] == Role::apart) {
@@ -125,8 +126,10 @@ bool ActiveSet::solve(RowAccess& rows, const SaddleLdlt::System& island, double 
   // Four digits below the certificate, which is relative to what the step changes, q; rows of a
   // fast rotor are sums of terms that are larger by orders.
   const double goal = std::clamp(1e-4 * tolerance, 1e-13, 1e-12);
-  saddle_.refine({.a = &problem.a, .b = &problem.b, .loads = rows.view().blocks}, goal, corrections,
-                 rows.x(), rows.lambda());
+  const RowView& view = rows.view();
+  const std::span<const int> loads = view.all.empty() ? view.blocks : view.all;
+  saddle_.refine({.a = &problem.a, .b = &problem.b, .loads = loads}, goal, corrections, rows.x(),
+                 rows.lambda());
   enter_cones(rows);
   return true;
 }

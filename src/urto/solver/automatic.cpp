@@ -19,6 +19,13 @@ constexpr int guesses = 6;
 // [ns] that every island may take although the time is up: else one large island that uses it up
 // would leave all others unsolved.
 constexpr double granted = 2e5;
+// A structure stands still where the restlessness is below this; a guess may cost as many sweeps as
+// that to end it exactly, at a residual of that or this part of the tolerance.
+constexpr double standing = 0.01;
+constexpr double sweeps_to_settle = 200;
+constexpr double exact = 1e-11, exact_part = 0.01;
+// Tolerances from which it is tried before any sweep.
+constexpr double hardly_missed = 10;
 constexpr int least_before_guess = 10;  // sweeps that settle who touches
 // A small problem of the exact law: what is left of it may be a contradiction of roundings.
 constexpr int small_island = 64;
@@ -120,17 +127,19 @@ bool IslandSweeps::stop(const SolveOptions& options, Monitor::Clock::time_point 
   return true;
 }
 
-// Tries the active set from where λ stands; puts everything back if it leads nowhere.
-bool IslandSweeps::guess(const SaddleLdlt::System& island, const SolveOptions& options) {
+// Tries the active set from where λ stands, until the residual is at most `goal`, or `enough` in
+// the end; puts everything back if it leads nowhere.
+bool IslandSweeps::guess(const SaddleLdlt::System& island, const SolveOptions& options, int rounds,
+                         double goal, double enough) {
   RowAccess& rows = sweeps_.rows();
-  const double tolerance = below_tolerance * options.tolerance;
   gather(kept_);
   if (rows.view().mass != nullptr) rows.recover();
-  for (int round = 0; round < guesses; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     if (!active_set_.guess(rows, options.friction)) break;
-    if (!active_set_.solve(rows, island, tolerance)) break;
+    if (!active_set_.solve(rows, island, goal)) break;
     sweeps_.load();
-    if (sweeps_.residual() <= tolerance) return true;
+    const double residual = sweeps_.residual();
+    if (residual <= goal || (round + 1 == rounds && residual <= enough)) return true;
   }
   scatter(kept_);
   return false;
@@ -162,11 +171,35 @@ void IslandSweeps::scatter(const std::vector<double>& forces) {
 bool IslandSweeps::guess_first(const SaddleLdlt::System& island, const SolveOptions& options,
                                SweepResult& result) {
   begin(options);
+  const double tolerance = below_tolerance * options.tolerance;
   result.residual = sweeps_.residual();
-  const bool there = result.residual <= below_tolerance * options.tolerance;
-  result.guessed = !there && std::isfinite(result.residual) && guess(island, options);
+  const bool there = result.residual <= tolerance;
+  result.guessed = !there && std::isfinite(result.residual) &&
+                   guess(island, options, guesses, tolerance, tolerance);
   if (there || result.guessed) result.status = Status::converged;
   return there || result.guessed;
+}
+
+// Ends what stands still exactly, where that is cheap. What sweeps leave moves it, the next step
+// has to stop that, and its multipliers, with which the one after starts, hold the blow: so a
+// structure at rest would have to be swept in every step, however well it is known. True where it
+// was done.
+bool IslandSweeps::settle(const SaddleLdlt::System& island, const SolveOptions& options,
+                          SweepResult& result) {
+  const double tolerance = below_tolerance * options.tolerance;
+  const double goal = std::max(exact, exact_part * tolerance);
+  if (result.residual <= goal || !(sweeps_.restlessness() < standing)) return false;
+  if (prices_.guess_again() > sweeps_to_settle * prices_.sweep()) return false;
+  result.guessed = guess(island, options, 1, goal, result.residual > tolerance ? tolerance : goal);
+  result.residual = sweeps_.residual();  // λ and x as they stand now, whichever they are
+  return result.guessed;
+}
+
+void IslandSweeps::measure(const SolveOptions& options, SweepResult& result) {
+  begin(options);
+  result.residual = sweeps_.residual();
+  const bool there = result.residual <= options.tolerance;
+  if (result.status == Status::converged && !there) result.status = Status::stalled;
 }
 
 void IslandSweeps::run(const SaddleLdlt::System* island, const SolveOptions& options,
@@ -202,12 +235,13 @@ void IslandSweeps::sweep(const SaddleLdlt::System* island, const SolveOptions& o
   double before = std::numeric_limits<double>::infinity();  // at the start of the window
   double best = std::numeric_limits<double>::infinity();    // in the window
   const auto guessed = [&] {
-    result.guessed = island != nullptr && guess(*island, options);
+    result.guessed = island != nullptr && guess(*island, options, guesses, tolerance, tolerance);
     return result.guessed;
   };
   const bool live = options.friction == Friction::exact;
   at_rest_ = false;
   best_residual_ = std::numeric_limits<double>::infinity();
+  bool tried = false;  // to settle
   prices_.begin(sweeps_.rows().view());
   result.status = Status::stalled;
   for (;;) {
@@ -215,6 +249,12 @@ void IslandSweeps::sweep(const SaddleLdlt::System* island, const SolveOptions& o
     if (result.residual <= tolerance && result.sweeps > 0) result.residual = sweeps_.residual();
     if (result.history != nullptr)
       result.history->push_back({result.sweeps, seconds_since(start), result.residual});
+    // Before the first sweep, or after the last.
+    const bool first = result.sweeps == 0 && result.residual <= hardly_missed * tolerance;
+    if (island != nullptr && !tried && (first || result.residual <= tolerance)) {
+      tried = true;
+      if (settle(*island, options, result)) break;
+    }
     if (result.residual <= tolerance) break;
     if (!std::isfinite(result.residual) || stop(options, start, result)) return;
     best = std::min(best, result.residual);

@@ -32,11 +32,15 @@ class IslandSweeps {
   /// Without any sweep: true if the warm start solves the island, or a guess from it does.
   bool guess_first(const SaddleLdlt::System& island, const SolveOptions& options,
                    SweepResult& result);
+  /// What the bodies say of a result that was found by rows: it stands, or has stalled.
+  void measure(const SolveOptions& options, SweepResult& result);
   GaussSeidel& sweeps() { return sweeps_; }
 
  private:
   void begin(const SolveOptions& options);
-  bool guess(const SaddleLdlt::System& island, const SolveOptions& options);
+  bool guess(const SaddleLdlt::System& island, const SolveOptions& options, int rounds, double goal,
+             double enough);
+  bool settle(const SaddleLdlt::System& island, const SolveOptions& options, SweepResult& result);
   void sweep(const SaddleLdlt::System* island, const SolveOptions& options,
              Monitor::Clock::time_point start, SweepResult& result);
   bool promises(double before, double after, int window, int used, double tolerance);

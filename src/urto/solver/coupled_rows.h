@@ -1,9 +1,12 @@
-// W = J H⁻¹ Jᵀ + E of an island whose bodies are coupled by springs, row block by row block: dense,
-// through a factor of H. For islands of some ten row blocks; larger ones are not swept.
+// W = J H⁻¹ Jᵀ + E of an island whose bodies are coupled by springs or joined, row block by row
+// block: dense, through a factor of H. Joints are eliminated with the bodies where there are any:
+// then H⁻¹ is that of the bodies with their joints, W that of the other row blocks, and sweeps
+// never meet what they are worst at. For islands of some ten row blocks besides joints; larger ones
+// are not swept by rows.
 #pragma once
 
 #include "urto/linalg/saddle_ldlt.h"
-#include "urto/solver/row_blocks.h"
+#include "urto/solver/row_access.h"
 
 namespace urto {
 
@@ -13,23 +16,31 @@ class CoupledRows {
   /// H. False if H is not positive definite.
   [[nodiscard]] bool factorize(const StepProblem& p, const SaddleLdlt::System& island,
                                const Vector& mass_diagonal, RowBlocks& rows);
+  /// Joints are held by the factor from now on. False if they cannot be: then nothing has changed
+  /// but that `factorize` has to be called again.
+  [[nodiscard]] bool hold_joints(const StepProblem& p, const SaddleLdlt::System& island);
   /// Then, for sweeps: W itself, and W_ii with their inverses.
-  void assemble(const StepProblem& p, const SaddleLdlt::System& island, const Vector& mass_diagonal,
-                RowBlocks& rows);
-
-  const SaddleLdlt& mass() const { return mass_; }
-  const BlockRows& W() const {
-    return W_;
-  }  ///< row block p: the island's p-th, on the columns of λ
+  void assemble(const StepProblem& p, const SaddleLdlt::System& island, RowBlocks& rows);
+  /// All row blocks, without W: to measure.
+  RowView view(const StepProblem& p, const SaddleLdlt::System& island, const RowBlocks& rows);
+  /// Those that are not held, with it: to sweep.
+  RowView view_by_rows(const StepProblem& p, const SaddleLdlt::System& island,
+                       const RowBlocks& rows);
 
  private:
-  void lay_out(const StepProblem& p, const SaddleLdlt::System& island);
-  double at(const SaddleLdlt::System& island, const BlockRows& J, int i, int row) const;
+  SaddleLdlt& factor() { return held_.empty() ? mass_ : joined_; }
+  std::span<const int> swept(const SaddleLdlt::System& island) const {
+    return held_.empty() ? island.blocks : std::span<const int>(others_);
+  }
+  void lay_out(const StepProblem& p, std::span<const int> blocks);
+  double at(const SaddleLdlt::System& island, const BlockRows& J, int i, int row);
   void scatter(const SaddleLdlt::System& island, const BlockRows& J, int i, int row);
+  void load(const StepProblem& p, const SaddleLdlt::System& island);
 
-  SaddleLdlt mass_;
+  SaddleLdlt mass_, joined_;
+  std::vector<int> held_ = {}, others_ = {};
   BlockRows W_;
-  Vector y_;
+  Vector q_, y_;
 };
 
 }  // namespace urto

@@ -49,7 +49,7 @@ void GaussSeidel::begin(const Options& options) {
   const SetProduct& K = view.problem->K;
   FreeMotion free;
   double largest = 0;
-  for (const int i : view.blocks) {
+  for (const int i : view.all.empty() ? view.blocks : view.all) {
     const double* q = view.rows->q.data() + K.start[i];
     free.add(q, K.sets[i].dim, view.rows->scale[i]);
     for (int k = 0; k < K.sets[i].dim; ++k) largest = std::max(largest, std::abs(q[k]));

@@ -2,6 +2,7 @@
 //
 //   islands of joints only   all of them as one linear system, factorised by blocks (saddle_ldlt.h)
 //   others, "auto"           swept in place from the warm start, with guesses of the active set;
+//                            with joints: these eliminated and the rest swept, where W is small;
 //                            coupled by springs: a guess first, then sweeps where W is small;
 //                            what is left becomes a problem of its own and escalates (automatic.h)
 //   others, a named solver   a problem of its own each, given to that solver
@@ -92,6 +93,8 @@ class IslandSolver {
   void sweep_island(Worker& w, int index);
   void sweep_factored(Worker& w, const Island& island, Swept& swept);
   void sweep_coupled(Worker& w, const Island& island, Swept& swept);
+  void fill_factored(const SaddleLdlt::System& system);
+  bool sweep_joined(Worker& w, const Island& island, Swept& swept);
   enum class Mass : std::uint8_t { inverted, not_symmetric, not_definite };
   Mass invert_masses(const Island& island);
   void list_for_hand_on(int island, int swept);

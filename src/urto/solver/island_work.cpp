@@ -12,7 +12,7 @@
 namespace urto {
 namespace {
 
-// Row blocks up to which an island coupled by springs is swept: its W is dense.
+// Row blocks up to which an island coupled by springs or joints is swept by rows: its W is dense.
 constexpr int most_coupled_blocks = 60;
 // Of the scaled entries of a mass block: more, and it is not symmetric (delassus.cpp).
 constexpr double symmetric_enough = 1e-9;
@@ -77,7 +77,45 @@ void IslandSolver::sweep_island(Worker& w, int index) {
   const bool convex = options_->friction == Friction::convex || !friction;
   if (convex && options_->settle) return;
   if (options_->record_history && work_[index] == largest_) swept.result.history = &history_;
+  int joints = 0;
+  for (const int i : islands_.blocks(island)) joints += p_->K.sets[i].kind == SetKind::free ? 1 : 0;
+  const bool by_rows = island.blocks - joints <= most_coupled_blocks;
+  if (joints > 0 && by_rows && sweep_joined(w, island, swept)) return;
   island.factored ? sweep_factored(w, island, swept) : sweep_coupled(w, island, swept);
+}
+
+// Joints are eliminated with the bodies: what is swept are contacts, limits and motors of the
+// mechanism. False if they cannot be, for they contradict each other.
+bool IslandSolver::sweep_joined(Worker& w, const Island& island, Swept& swept) {
+  const SaddleLdlt::System system = islands_.system(*p_, island);
+  if (island.factored) {
+    const Mass mass = invert_masses(island);
+    swept.failed = mass == Mass::not_definite;
+    if (mass != Mass::inverted) return swept.failed;
+    fill_factored(system);
+  } else {
+    swept.failed = !w.coupled.factorize(*p_, system, mass_diagonal_, rows_);
+    if (swept.failed) return true;
+  }
+  if (!w.coupled.hold_joints(*p_, system)) return false;
+  for (const int k : system.nodes) x_->segment(system.H->start[k], system.H->size(k)).setZero();
+  w.coupled.assemble(*p_, system, rows_);
+  RowAccess& rows = w.sweeps.sweeps().rows();
+  rows.set(w.coupled.view_by_rows(*p_, system, rows_), *x_, *lambda_);
+  w.sweeps.run(&system, *island_options_, start_, swept.result);
+  // W is as good as its factor: what counts is measured on the bodies.
+  rows.set(w.coupled.view(*p_, system, rows_), *x_, *lambda_);
+  w.sweeps.measure(*island_options_, swept.result);
+  swept.tried = true;
+  return true;
+}
+
+void IslandSolver::fill_factored(const SaddleLdlt::System& system) {
+  for (const int i : system.blocks) {
+    rows_.begin(*p_, p_->E, i);
+    rows_.add_factored(*p_, inverse_mass_, system.node_of_dof, i);
+    rows_.finish(p_->K.sets[i], i);
+  }
 }
 
 void IslandSolver::sweep_factored(Worker& w, const Island& island, Swept& swept) {
@@ -85,11 +123,7 @@ void IslandSolver::sweep_factored(Worker& w, const Island& island, Swept& swept)
   swept.failed = mass == Mass::not_definite;
   if (mass != Mass::inverted) return;
   const SaddleLdlt::System system = islands_.system(*p_, island);
-  for (const int i : system.blocks) {
-    rows_.begin(*p_, p_->E, i);
-    rows_.add_factored(*p_, inverse_mass_, system.node_of_dof, i);
-    rows_.finish(p_->K.sets[i], i);
-  }
+  fill_factored(system);
   w.sweeps.sweeps().rows().set({.problem = p_,
                                 .rows = &rows_,
                                 .E = &p_->E,
@@ -107,24 +141,15 @@ void IslandSolver::sweep_coupled(Worker& w, const Island& island, Swept& swept) 
   const SaddleLdlt::System system = islands_.system(*p_, island);
   swept.failed = !w.coupled.factorize(*p_, system, mass_diagonal_, rows_);
   if (swept.failed) return;
-  RowView view{.problem = p_,
-               .rows = &rows_,
-               .E = &p_->E,
-               .blocks = system.blocks,
-               .nodes = system.nodes,
-               .mass = &w.coupled.mass(),
-               .node_of_dof = system.node_of_dof,
-               .place = system.place};
   RowAccess& rows = w.sweeps.sweeps().rows();
-  rows.set(view, *x_, *lambda_);
+  rows.set(w.coupled.view(*p_, system, rows_), *x_, *lambda_);
   if (w.sweeps.guess_first(system, *island_options_, swept.result)) {
     swept.tried = true;
     return;
   }
   if (island.blocks > most_coupled_blocks) return;
-  w.coupled.assemble(*p_, system, mass_diagonal_, rows_);
-  view.W = &w.coupled.W();
-  rows.set(view, *x_, *lambda_);
+  w.coupled.assemble(*p_, system, rows_);
+  rows.set(w.coupled.view_by_rows(*p_, system, rows_), *x_, *lambda_);
   w.sweeps.run(&system, *island_options_, start_, swept.result);
   rows.recover();
   swept.tried = true;

@@ -15,6 +15,7 @@ constexpr double guess_rounds = 3;  // of a guess that succeeds
 // steps grow with what moves (measured: 19 to 28 at 160 to 290 contacts, 100 to 800 at 460 to 590,
 // more than 1600 at 1000).
 constexpr double newton_steps = 40, newton_steps_each = 0.4;
+constexpr double guess_contact = 2000;   // [ns] of a round, beside the factor
 constexpr double newton_contact = 5000;  // [ns] of a step, beside the factor
 // Newton with a dense W (dense_contacts.h): setting it up, and its steps.
 constexpr double dense_rows = 192, dense_block = 3000, dense_number = 14;
@@ -37,6 +38,11 @@ double Prices::guess() {
   const auto parts = static_cast<double>(view_->nodes.size() + view_->blocks.size());
   // Row blocks are eliminated beside the bodies: about as much again.
   return guess_rounds * (analysis * parts + 2 * factor_);
+}
+
+double Prices::guess_again() {
+  predict();
+  return guess_contact * static_cast<double>(view_->blocks.size()) + 2 * factor_;
 }
 
 double Prices::newton() {

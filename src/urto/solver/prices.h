@@ -16,8 +16,10 @@ class Prices {
   void begin(const RowView& view);
 
   double sweep() const { return sweep_; }
-  /// One guess of the active set.
+  /// A guess of the active set, until it is right.
   double guess();
+  /// One round of a guess whose pattern was there before.
+  double guess_again();
   /// ADMM where bodies rest.
   double alternating();
   /// An interior point or another Newton method, from its start to its end.

@@ -69,6 +69,13 @@ void RowAccess::recover() {
 
 // In the order of the factor, then back to the problem's.
 void RowAccess::recover_coupled() {
+  if (!view_.held.empty()) {
+    constexpr double goal = 1e-13;
+    constexpr int corrections = 4;
+    view_.mass->refine({.a = &view_.problem->a, .b = &view_.problem->b, .loads = view_.all}, goal,
+                       corrections, *x_, *lambda_);
+    return;
+  }
   const BlockRows& J = view_.problem->J;
   const auto& H = std::get<BlockMatrix>(view_.problem->H);
   if (work_.size() < view_.mass->rows()) work_.resize(view_.mass->rows());

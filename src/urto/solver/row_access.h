@@ -6,6 +6,9 @@
 //              own entries of J only
 //   coupled    x = H⁻¹(a + Jᵀλ) through a factor of H, at each refresh: to measure, not to sweep
 //   by rows    W itself, row block by row block
+//
+// Joints may be held by the factor: then x and their multipliers are those of all other λ, W and q
+// those of what is left when joints have been eliminated.
 #pragma once
 
 #include <span>
@@ -24,10 +27,13 @@ struct RowView {
   std::span<const int> blocks = {};           ///< in the order of the sweep
   std::span<const int> nodes = {};            ///< the bodies that these blocks move …
   const BlockMatrix* inverse_mass = nullptr;  ///< … and H⁻¹, if H is block-diagonal
-  const SaddleLdlt* mass = nullptr;           ///< coupled: a factor of H on the nodes
+  SaddleLdlt* mass = nullptr;                 ///< coupled: a factor of H on the nodes
   std::span<const int> node_of_dof = {};      ///< with either
   std::span<const int> place = {};            ///< coupled: as in SaddleLdlt::System
   const BlockRows* W = nullptr;  ///< by rows: row block p is that of blocks[p], on the columns of λ
+  const Vector* q = nullptr;     ///< by rows, if it is not that of `rows`
+  std::span<const int> held = {};  ///< the row blocks that `mass` holds …
+  std::span<const int> all = {};   ///< … and those with `blocks`, to which residuals are relative
   const Delassus* skewed = nullptr;  ///< has a skew part that W lacks (files only), or null
 };
 
@@ -52,7 +58,8 @@ class RowAccess {
   /// Recomputes x, and the skew part of W λ, from λ: incremental updates collect rounding. By rows
   /// x is not needed and left alone.
   void refresh();
-  /// x = H⁻¹(a + Jᵀλ) on the nodes, also by rows if H is given.
+  /// x = H⁻¹(a + Jᵀλ) on the nodes, also by rows if H is given; with the multipliers of what is
+  /// held.
   void recover();
 
   /// u = (W λ + q) of blocks[p]. A skew part of W is taken from the last `refresh`.
@@ -66,7 +73,8 @@ class RowAccess {
       if (view_.E->nonZeros() > 0) add_compliance(first, d, u);
       multiply_add_block(problem.J, i, x_->data(), u);
     } else {
-      for (int k = 0; k < d; ++k) u[k] = view_.rows->q[first + k];
+      const Vector& q = view_.q != nullptr ? *view_.q : view_.rows->q;
+      for (int k = 0; k < d; ++k) u[k] = q[first + k];
       d == 3 ? add_loaded(p, u) : multiply_add_block(*view_.W, p, lambda_->data(), u);
     }
     if (view_.skewed != nullptr) {

@@ -42,8 +42,8 @@ struct StepMemory {
 
 /// Multipliers of a step as the next one's memory.
 void remember(const Interactions& rows, const Vector& lambda, double h, StepMemory& memory);
-/// λ of the rows that were there in the last step, scaled from impulses of its length to those of
-/// h; zero elsewhere.
+/// λ of the rows of the last step, scaled from its length to h; a contact that is gone leaves its
+/// force to the nearest one between the same two shapes. Zero elsewhere.
 void recall(const StepMemory& memory, const Interactions& rows, double h, Vector& lambda);
 
 /// Energy that went somewhere during a step [J]; docs/results.md has the formulas.
