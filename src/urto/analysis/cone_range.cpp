@@ -96,7 +96,7 @@ void climb(const Objective& objective, double size, const Enough& enough, Vector
 }  // namespace
 
 ConeRange::ConeRange(std::vector<AffineCone> cones, int unknowns, double size)
-    : cones_(std::move(cones)), unknowns_(unknowns), size_(size > 0 ? size : 1) {
+    : cones_(std::move(cones)), size_(size > 0 ? size : 1) {
   for (AffineCone& cone : cones_) cone.offset[0] += 1e-9 * size_;
   // A point inside: the largest τ with α − τ ≥ ‖β‖ everywhere, from s = 0 and a τ that is small
   // enough.

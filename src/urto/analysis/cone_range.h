@@ -30,7 +30,6 @@ class ConeRange {
 
  private:
   std::vector<AffineCone> cones_;
-  int unknowns_;
   double size_;
   Vector inside_;
   bool possible_ = false;
