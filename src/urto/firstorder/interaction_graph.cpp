@@ -136,8 +136,7 @@ std::vector<std::vector<int>> linked_interactions(const InteractionGraph& g) {
       }
     }
     std::ranges::sort(out[a]);
-    const auto twice = std::ranges::unique(out[a]);
-    out[a].erase(twice.begin(), twice.end());
+    out[a].erase(std::unique(out[a].begin(), out[a].end()), out[a].end());
   }
   return out;
 }

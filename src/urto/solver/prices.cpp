@@ -6,7 +6,7 @@ namespace urto {
 namespace {
 
 constexpr double contact = 35;      // [ns] of a sweep, with momentum and its share of measurements
-constexpr double product = 1;       // [ns] of a number in a row of W
+constexpr double number_of_w = 1;   // [ns] of a number in a row of W
 constexpr double operation = 0.6;   // [ns] of a factorisation in small blocks
 constexpr double fill_in = 3;       // of a factor with a good order, against the matrix
 constexpr double analysis = 1500;   // [ns] of a body or a row block, for its pattern
@@ -30,7 +30,7 @@ void Prices::begin(const RowView& view) {
   view_ = &view;
   predicted_ = false;
   sweep_ = contact * static_cast<double>(view.blocks.size());
-  if (view.W != nullptr) sweep_ += product * static_cast<double>(view.W->values.size());
+  if (view.W != nullptr) sweep_ += number_of_w * static_cast<double>(view.W->values.size());
 }
 
 double Prices::guess() {
