@@ -128,8 +128,8 @@ TEST_F(Attack, WhatHasNoEndIsNoFile) {
   for (const std::string file : {"/dev/zero", "/dev/urandom", "pipe"}) {
     for (const char* command :
          {"check {}", "run {} -o a", "view {} -o a.html", "statics {}", "modes {}", "info {}",
-          "report {} -o a.html", "plot {} --what energy -o a.csv", "export {} --gltf a.glb",
-          "solve {}"}) {
+          "report {} -o a.html", "compare {} -o b", "plot {} --what energy -o a.csv",
+          "export {} --gltf a.glb", "solve {}"}) {
       const std::string line = fmt::format(fmt::runtime(command), file);
       const Output o = run(line);
       EXPECT_EQ(o.code, 2) << line;

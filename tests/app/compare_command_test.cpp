@@ -1,5 +1,4 @@
 // `urto compare` as its users meet it.
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <sys/wait.h>
@@ -7,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/shell.h"
 #include "result/result_samples.h"
 
 namespace urto {
@@ -33,7 +33,7 @@ class CompareCommand : public samples::FolderTest {
     const std::string line = "cd '" + path("").string() +
                              "' && '" URTO_COMMAND "' compare '" URTO_SCENES_DIR "/papers/" +
                              scene + ".json' " + rest + " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
+    const int status = samples::shell(line);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
             contents(path(".err"))};
   }
