@@ -82,16 +82,16 @@ TEST_F(BadScenes, AreManyAndDifferent) {
 }
 
 /// A share of them: a process for each takes its time.
+constexpr int shares = 4;
 class ShareOfBadScenes : public BadScenes, public testing::WithParamInterface<int> {
  protected:
-  static constexpr int shares = 4;
   /// Whether the next one asked about belongs to this share.
   bool is_mine() { return seen_++ % shares == GetParam(); }
 
  private:
   int seen_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(Quarter, ShareOfBadScenes, testing::Range(0, ShareOfBadScenes::shares));
+INSTANTIATE_TEST_SUITE_P(Quarter, ShareOfBadScenes, testing::Range(0, shares));
 
 TEST_P(ShareOfBadScenes, IsRefusedWithItsPlaceAndWhatWasExpected) {
   const int count = for_each("refused", [&](const json& entry, const std::string& expected) {
