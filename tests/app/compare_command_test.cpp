@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/paths.h"
 #include "support/urto_command.h"
 
 namespace urto {
@@ -19,8 +20,8 @@ using samples::Output;
 class CompareCommand : public samples::FolderTest {
  protected:
   Output run(const std::string& scene, const std::string& rest) const {
-    return samples::run_command(path(""),
-                                "compare '" URTO_SCENES_DIR "/papers/" + scene + ".json' " + rest);
+    const std::string file = (samples::scenes_dir() / "papers" / (scene + ".json")).string();
+    return samples::run_command(path(""), "compare '" + file + "' " + rest);
   }
 };
 
