@@ -22,7 +22,9 @@ constexpr double crumb = 1e-12;
 }  // namespace
 
 TrapezoidalLcpStepper::TrapezoidalLcpStepper(const System& system, const SimulationOptions& options)
-    : kernel_(system, options), impact_(kernel_), collision_(kernel_.system), drift_(kernel_) {}
+    : kernel_(system, options), impact_(kernel_), collision_(kernel_.system), drift_(kernel_) {
+  kernel_.reach = &all_;
+}
 
 // ---- Which contacts
 
@@ -127,8 +129,7 @@ void TrapezoidalLcpStepper::find_restitution() {
   }
 }
 
-void TrapezoidalLcpStepper::impact(State& state, double h, const StepMemory& memory,
-                                   StepReport& report) {
+void TrapezoidalLcpStepper::impact(State& state, double h, StepMemory& memory, StepReport& report) {
   find_struck();
   find_restitution();
   event_ = kernel_.system.describe(all_, striking_.front());
@@ -137,8 +138,7 @@ void TrapezoidalLcpStepper::impact(State& state, double h, const StepMemory& mem
   kernel_.follow_for(0);
   kernel_.audit(state, 0, memory, report);
   state.v = kernel_.v_after;
-  passing_ = memory;  // the next part goes on from the one before
-  kernel_.finish_audit(state, passing_, report);
+  kernel_.finish_audit_in_passing(state, memory, report);
   multiply(kernel_.rows.J, state.v, work_);
   for (std::size_t k = 0; k < struck_.size(); ++k) {
     const int i = struck_[k];

@@ -57,7 +57,7 @@ class TrapezoidalLcpStepper final : public Stepper {
   void sort_contact(int block, double closed);
   bool block_was_pressed(int block) const;
   double normal_rate(int block) const;
-  void impact(State& state, double h, const StepMemory& memory, StepReport& report);
+  void impact(State& state, double h, StepMemory& memory, StepReport& report);
   void find_struck();
   void find_restitution();
 
@@ -91,7 +91,7 @@ class TrapezoidalLcpStepper final : public Stepper {
   std::vector<std::uint8_t> is_held_ = {};  ///< per block of all_
   std::vector<double> start_gap_ = {};      ///< per row of kernel_.rows
   State now_, middle_, trial_, before_move_, probe_;
-  StepMemory kept_, passing_;
+  StepMemory kept_;
   StepReport part_;
   BlockMatrix general_;  ///< H itself
   Vector force_, load_, last_, twist_, mean_, increment_, work_;
