@@ -53,7 +53,7 @@ void DriftProjection::move_positions(State& state, Interactions& all, double h) 
       }
     }
     if (worst <= o.projection_tolerance) return;
-    if (!projection_.solve(state, all, wanted_, increment_)) return;
+    if (!positions_.solve(state, all, wanted_, increment_)) return;
     kernel_.system.add_increment(state.q, increment_, state.q);
   }
 }
@@ -87,7 +87,7 @@ void DriftProjection::move_velocities(State& state, Interactions& all) {
     }
   }
   if (worst <= 1e-15 * alpha_rows::largest(state.v)) return;
-  if (projection_.solve(state, all, wanted_, increment_)) state.v += increment_;
+  if (velocities_.solve(state, all, wanted_, increment_)) state.v += increment_;
 }
 
 }  // namespace urto

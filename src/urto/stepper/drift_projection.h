@@ -14,7 +14,7 @@ class DriftProjection {
  public:
   /// The kernel has the rows and impulses of the step.
   explicit DriftProjection(ImpulseKernel& kernel)
-      : kernel_(kernel), projection_(kernel.system.system()) {}
+      : kernel_(kernel), positions_(kernel.system.system()), velocities_(kernel.system.system()) {}
 
   /// `all` within reach of the step, measured anew here; the kernel's rows are its blocks `held`,
   /// in ascending order. `h`: of the whole step, for the speed at which overlaps may be left.
@@ -26,7 +26,7 @@ class DriftProjection {
   void move_velocities(State& state, Interactions& all);
 
   ImpulseKernel& kernel_;
-  RowProjection projection_;
+  RowProjection positions_, velocities_;  ///< two, for each keeps the size of its problem
   std::span<const int> held_ = {};
   std::vector<RowProjection::Row> wanted_ = {};
   Vector increment_, rates_;

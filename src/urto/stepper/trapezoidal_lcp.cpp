@@ -66,9 +66,9 @@ void TrapezoidalLcpStepper::look(const State& state, double h) {
       state,
       {.h = h, .envelope = kernel_.options.contact_envelope, .normal_rows_only = o.skip_tangential},
       all_);
-  multiply(all_.J, state.v, work_);
+  multiply(all_.J, state.v, rates_);
   start_rate_.resize(all_.rows());
-  for (int r = 0; r < all_.rows(); ++r) start_rate_[r] = work_[r] + all_.g_t[r];
+  for (int r = 0; r < all_.rows(); ++r) start_rate_[r] = rates_[r] + all_.g_t[r];
   probe_ = state;
   const bool predicted = o.active_contacts == ActiveContacts::predicted;
   if (predicted) {
@@ -139,7 +139,7 @@ void TrapezoidalLcpStepper::impact(State& state, double h, StepMemory& memory, S
   kernel_.audit(state, 0, memory, report);
   state.v = kernel_.v_after;
   kernel_.finish_audit_in_passing(state, memory, report);
-  multiply(kernel_.rows.J, state.v, work_);
+  multiply(kernel_.rows.J, state.v, rates_);
   for (std::size_t k = 0; k < struck_.size(); ++k) {
     const int i = struck_[k];
     if (std::find(striking_.begin(), striking_.end(), i) == striking_.end()) continue;
@@ -147,7 +147,7 @@ void TrapezoidalLcpStepper::impact(State& state, double h, StepMemory& memory, S
     impacts_.push_back({.t = state.t,
                         .id = all_.ids[i],
                         .approach = normal_rate(i),
-                        .after = work_[first] + kernel_.rows.g_t[first],
+                        .after = rates_[first] + kernel_.rows.g_t[first],
                         .energy = impact_.energy_after() - impact_.energy_before(),
                         .compression = impact_.energy_compressed() - impact_.energy_before()});
   }
@@ -304,9 +304,9 @@ void TrapezoidalLcpStepper::solve(const State& state, const StepMemory& memory,
 // What the part of H that is not symmetric makes of x; nothing where it is rounding.
 void TrapezoidalLcpStepper::find_twist(const Vector& x) {
   multiply(general_, x, twist_);
-  multiply(kernel_.H(), x, work_);
-  twist_ -= work_;
-  if (twist_.norm() <= 1e-14 * work_.norm()) twist_.setZero();
+  multiply(kernel_.H(), x, straight_);
+  twist_ -= straight_;
+  if (twist_.norm() <= 1e-14 * straight_.norm()) twist_.setZero();
 }
 
 // ---- The end of a part
@@ -326,8 +326,8 @@ void TrapezoidalLcpStepper::follow(State& state, double h, double time, StepMemo
   k.v_after = state.v;
   k.system.mass(before, k.H());
   multiply(k.H(), state.v, k.problem.a);
-  work_ = -k.impulses;
-  transpose_multiply_add(k.rows.J, work_, k.problem.a);
+  opposite_ = -k.impulses;
+  transpose_multiply_add(k.rows.J, opposite_, k.problem.a);
   k.follow_for(time);
   k.move_with_the_end();
   k.audit(before, theta_, memory, report);

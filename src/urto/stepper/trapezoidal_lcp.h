@@ -94,7 +94,9 @@ class TrapezoidalLcpStepper final : public Stepper {
   StepMemory kept_;
   StepReport part_;
   BlockMatrix general_;  ///< H itself
-  Vector force_, load_, last_, twist_, mean_, increment_, work_;
+  // Each of one length, or assigning would allocate.
+  Vector force_, load_, last_, twist_, straight_, mean_, increment_;
+  Vector rates_, opposite_;
   Interactions probed_;  ///< where active_contacts: predicted looks
   std::vector<std::pair<std::uint64_t, int>> hits_ = {};  ///< impacts in this step, by block id
   std::vector<Impact> impacts_ = {};
