@@ -61,6 +61,7 @@ void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, 
   for (const Law& law : detected.laws)
     flexible_ = flexible_ || (flexible && keeps_position(law) && is_soft(law));
   included_.assign(detected.blocks(), 0);
+  expected_.setZero(detected.rows());
 }
 
 // Contacts take part from when their gap was closed, or would be, on: the gaps of the others would
@@ -152,6 +153,11 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
   if (is_nothing(step)) {
     x_.setZero();
     lambda_.setZero();
+    row = 0;
+    for (const int i : blocks_) {
+      for (int r = 0; r < height(rows, i); ++r)
+        lambda_[row++] = expected_[rows.J.row_start[i] + r] / step.h;
+    }
   }
   // The same size of positions as in is_nothing, or a gap between the two roundings has no answer.
   certifier_.certify(problem_, x_, lambda_, Friction::convex, certificate_,
@@ -200,7 +206,7 @@ void AlphaPositions::solve(AlphaStep& step, Interactions& rows, const Vector& ha
     // What positions cannot tell from nothing is nothing.
     if (is_nothing(step)) {
       step.U.setZero();
-      nu.setZero();
+      nu = expected_;
     }
     step.follow(system_);
     system_.measure(step.end, rows);

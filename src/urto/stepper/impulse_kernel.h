@@ -42,6 +42,9 @@ class ImpulseKernel {
   FrictionLaw law = {};
   bool has_polygons() const { return !law.is_circle() && problem.K.has_friction(); }
   Vector v_before;  ///< what forces and impulses act on
+  /// [J] per velocity, what a step gives besides its impulses where rebounds are limited: they give
+  /// that much less. Empty: nothing.
+  Vector given_besides;
   Vector v_after, impulses;
   /// Positions move with it, reached by these impulses: v_after and all of them, but in steps with
   /// impacts (docs, "Impacts").

@@ -221,8 +221,10 @@ void ImpulseKernel::measure_rebound_islands() {
     const int first = H().start[k], size = H().size(k);
     const auto change = change_.segment(first, size);
     const double lost = 0.5 * change.dot(momentum_.segment(first, size));
-    island.step -= lost;
-    island.mean += 0.5 * change.dot(force_.segment(first, size)) - lost;
+    const double besides =
+        given_besides.size() > 0 ? given_besides.segment(first, size).sum() : 0.0;
+    island.step += besides - lost;
+    island.mean += besides + 0.5 * change.dot(force_.segment(first, size)) - lost;
   }
   for (int i = 0; i < rows.blocks(); ++i) {
     const Law& law = rows.laws[i];
