@@ -28,6 +28,7 @@ void add_report_command(CLI::App& app, int& exit_code);
 void add_view_command(CLI::App& app, int& exit_code);
 void add_plot_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
+void add_sweep_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
 
 /// "urto: error: …" on stderr.

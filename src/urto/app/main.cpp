@@ -145,6 +145,7 @@ int run(int argc, char** argv) {
   add_view_command(app, exit_code);
   add_plot_command(app, exit_code);
   add_compare_command(app, exit_code);
+  add_sweep_command(app, exit_code);
   add_export_command(app, exit_code);
   add_solve_command(app, exit_code);
   add_generate_command(app, exit_code);

@@ -43,7 +43,9 @@ double parabola_root(double gap, double rate, double end, double h) {
 }  // namespace
 
 TrapezoidalLcpStepper::TrapezoidalLcpStepper(const System& system, const SimulationOptions& options)
-    : kernel_(system, options), impact_(kernel_), projection_(system) {}
+    : kernel_(system, options), impact_(kernel_), projection_(system) {
+  kernel_.reach = &all_;
+}
 
 // ---- Which contacts
 
@@ -149,8 +151,7 @@ std::vector<double> TrapezoidalLcpStepper::restitution_of(const Blocks& blocks) 
   return out;
 }
 
-void TrapezoidalLcpStepper::impact(State& state, double h, const StepMemory& memory,
-                                   StepReport& report) {
+void TrapezoidalLcpStepper::impact(State& state, double h, StepMemory& memory, StepReport& report) {
   const Blocks blocks = struck();
   event_ = kernel_.system.describe(all_, striking_.front());
   select_blocks(all_, blocks, kernel_.rows);
@@ -158,8 +159,7 @@ void TrapezoidalLcpStepper::impact(State& state, double h, const StepMemory& mem
   kernel_.follow_for(0);
   kernel_.audit(state, 0, memory, report);
   state.v = kernel_.v_after;
-  StepMemory passing = memory;  // the next part goes on from the one before
-  kernel_.finish_audit(state, passing, report);
+  kernel_.finish_audit_in_passing(state, memory, report);
   multiply(kernel_.rows.J, state.v, work_);
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     if (std::find(striking_.begin(), striking_.end(), blocks[k]) == striking_.end()) continue;

@@ -57,7 +57,7 @@ class TrapezoidalLcpStepper final : public Stepper {
   void sort_contact(int block, double closed);
   bool block_was_pressed(int block) const;
   double normal_rate(int block) const;
-  void impact(State& state, double h, const StepMemory& memory, StepReport& report);
+  void impact(State& state, double h, StepMemory& memory, StepReport& report);
   Blocks struck() const;
   std::vector<double> restitution_of(const Blocks& blocks);
 
