@@ -174,7 +174,10 @@ void AlphaPositions::solve(AlphaStep& step, Interactions& rows, const Vector& ha
                            int most) {
   constexpr double eps = std::numeric_limits<double>::epsilon();
   const double reach = 1 + step.start.q.lpNorm<Eigen::Infinity>();
-  const double allowed = std::max(options_.stepper.projection_tolerance, 16 * eps * reach * reach);
+  // Linearising again brings gaps no nearer than the solver's tolerance lets each solution be.
+  const double allowed =
+      std::max({options_.stepper.projection_tolerance, 16 * eps * reach * reach,
+                0.1 * solver_options_.tolerance * alpha_rows::largest(step.free_increment)});
   step.follow(system_);
   system_.measure(step.end, rows);
   pose(step, rows, half, nu);
