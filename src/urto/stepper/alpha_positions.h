@@ -44,6 +44,7 @@ class AlphaPositions {
   double error() const { return error_; }
 
  private:
+  bool is_nothing(const AlphaStep& step);
   void include(const Interactions& rows, const Vector& nu);
   void pose(const AlphaStep& step, const Interactions& rows, const Vector& half, const Vector& nu);
   void measure_error(const AlphaStep& step, const Interactions& rows, const Vector& nu);
