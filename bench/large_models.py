@@ -14,8 +14,8 @@ scenes = os.path.join(here, '..', 'scenes')
 
 # name: scene, simulated time, step of nonsmooth-alpha, tolerance of both
 CASES = {
-    'wall': ('brick-wall.json', 0.5, 2e-3, 1e-6),
-    'hulls': ('hulls.json', 1.0, 2e-3, 1e-6),
+    'wall': ('brick-wall.json', 0.1, 2e-3, 1e-6),
+    'hulls': ('hulls.json', 0.5, 2e-3, 1e-6),
     'vehicle1': (None, 2.0, 2e-3, 1e-8),
     'chain': ('chain-100.json', 1.5, 1e-3, 1e-8),
 }

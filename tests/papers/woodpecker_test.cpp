@@ -81,7 +81,7 @@ TEST(Woodpecker, TakesThePublishedPeriodAndDescent) {
   }
   // Other ways to the same motion.
   for (const char* stepper : {"dvi", "moreau-jean"}) {
-    const Cycle c = published(stepper, 5e-5);
+    const Cycle c = published(stepper, 2.5e-5);
     EXPECT_NEAR(c.period, 0.146, 5e-4) << stepper;
     EXPECT_NEAR(c.descent, 19.5e-3, 0.35e-3) << stepper;
   }

@@ -122,6 +122,7 @@ class ImpulseKernel {
     double step = 0;  ///< kinetic and potential, from the start of the step to its end
     double mean = 0;  ///< the work on the mean velocity: without what forces did meanwhile
     double scale = 0;
+    double besides = 0;    ///< the size of what is given besides
     double least = 1;      ///< share that a rebound of it found for itself
     bool returns = false;  ///< … or one of its contacts returns
     ShareSearch search = {};
