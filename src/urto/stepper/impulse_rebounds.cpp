@@ -163,8 +163,10 @@ void ImpulseKernel::limit_islands(StepReport& report) {
       ShareSearch& search = island.search;
       // What is given besides is known to the solver's tolerance. In contacts at rest it makes up
       // for all that impulses take, and is far more than what rebounds there.
-      const double known = tolerance + 4 * options.solver.tolerance * island.besides / island.scale;
-      if (!search.next(island.scale > 0 ? gain / island.scale : 0, known, round >= rounds))
+      const bool weighed = island.scale > 0;
+      const double unknown =
+          weighed ? 4 * options.solver.tolerance * island.besides / island.scale : 0;
+      if (!search.next(weighed ? gain / island.scale : 0, tolerance + unknown, round >= rounds))
         continue;
       if (round > rounds) search.share = 0;
       again = true;
