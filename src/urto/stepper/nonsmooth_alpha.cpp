@@ -172,6 +172,13 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
     step_.begin(kernel_.system, state, h, a_hat);
     lambda_ = reactions;
     trouble = one_pass(impacts_, report);
+    if (!trouble.empty() && carried_.any()) {
+      // What was carried can make the smooth motion one without a solution, where slip turns round.
+      carried_.recall(nullptr, all_, h);
+      step_.begin(kernel_.system, state, h, a_hat);
+      lambda_ = reactions;
+      trouble = one_pass(impacts_, report);
+    }
   }
   report.timings.solve += clock.lap();
   if (!trouble.empty()) return trouble;
