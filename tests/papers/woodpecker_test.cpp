@@ -1,8 +1,12 @@
 // The woodpecker toy: a limit cycle of impacts, sticking and slipping. With the published model
 // (mechanics/textbook_contact.h) it takes 0.146 s and descends 19.5 mm a period; with bodies and
 // their natural geometry (scenes/papers/woodpecker*.json) less.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
