@@ -18,6 +18,12 @@ double largest(const Vector& v) {
   return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
 }
 
+/// A residual that says that the forces of a step were not found at all, and how many steps in a
+/// row may end so before the search does: sizes that differ by 1e50 leave no digits for them, and
+/// every attempt takes the solvers as long as they may.
+constexpr double unsolved = 0.1;
+constexpr int most_unsolved = 2;
+
 SimulationOptions relaxation_options(const StaticsOptions& options) {
   SimulationOptions o;
   o.contact_envelope = options.envelope;
@@ -27,6 +33,7 @@ SimulationOptions relaxation_options(const StaticsOptions& options) {
   o.stepper.implicit_forces = ImplicitForces::exact;
   o.stepper.project_joints = true;
   o.solver.tolerance = 0.01 * options.contact_tolerance;
+  if (options.stop) o.solver.on_progress = [&stop = options.stop](int, double) { return !stop(); };
   return o;
 }
 
@@ -45,6 +52,7 @@ class Relaxation {
   void measure(double h);
   bool good() const;
   bool slides_away(double h);
+  bool cannot_be_solved();
   void finish();
 
   SystemAccess system_;
@@ -56,6 +64,7 @@ class Relaxation {
   State trial_;
   Vector reaction_, lambda_, velocity_;
   double scale_ = 0;                           ///< of forces [N]
+  int unsolved_ = 0;                           ///< steps in a row
   std::map<std::uint64_t, double> slid_ = {};  ///< way of each contact [m]
   StaticsReport report_;
 };
@@ -120,6 +129,18 @@ bool Relaxation::slides_away(double h) {
   return false;
 }
 
+bool Relaxation::cannot_be_solved() {
+  if (options_.stop && options_.stop()) return false;  // the solve was cut short
+  const double residual = step_.certificate.residual();
+  unsolved_ = residual <= unsolved ? 0 : unsolved_ + 1;
+  if (unsolved_ < most_unsolved) return false;
+  report_.message = fmt::format(
+      "no equilibrium was found: the forces of {} steps in a row cannot be solved for, the last "
+      "with a residual of {:.1e}",
+      unsolved_, residual);
+  return true;
+}
+
 void Relaxation::finish() {
   report_.converged = true;
   report_.lambda = lambda_;
@@ -167,6 +188,7 @@ StaticsReport Relaxation::find() {
     trial_ = state_;
     StepMemory memory = memory_;
     stepper_.step(trial_, h, memory, step_);
+    if (cannot_be_solved()) break;
     measure(h);
     if (good()) {
       finish();
