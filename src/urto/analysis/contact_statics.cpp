@@ -18,11 +18,12 @@ double largest(const Vector& v) {
   return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
 }
 
-/// A residual that says that the forces of a step were not found at all, and how many steps in a
-/// row may end so before the search does: sizes that differ by 1e50 leave no digits for them, and
-/// every attempt takes the solvers as long as they may.
+/// Sizes that differ by 1e50 leave no digits for forces or for motion. A residual that says that
+/// the forces of a step were not found at all; and how many steps in a row may move nothing, of
+/// which one without its forces counts as many as end the search after two, for it took the
+/// solvers as long as they may.
 constexpr double unsolved = 0.1;
-constexpr int most_unsolved = 2;
+constexpr int most_still = 50;
 
 SimulationOptions relaxation_options(const StaticsOptions& options) {
   SimulationOptions o;
@@ -52,7 +53,7 @@ class Relaxation {
   void measure(double h);
   bool good() const;
   bool slides_away(double h);
-  bool cannot_be_solved();
+  bool is_hopeless(double move);
   void finish();
 
   SystemAccess system_;
@@ -64,7 +65,7 @@ class Relaxation {
   State trial_;
   Vector reaction_, lambda_, velocity_;
   double scale_ = 0;                           ///< of forces [N]
-  int unsolved_ = 0;                           ///< steps in a row
+  int still_ = 0;                              ///< steps in a row that are no progress
   std::map<std::uint64_t, double> slid_ = {};  ///< way of each contact [m]
   StaticsReport report_;
 };
@@ -129,15 +130,21 @@ bool Relaxation::slides_away(double h) {
   return false;
 }
 
-bool Relaxation::cannot_be_solved() {
+bool Relaxation::is_hopeless(double move) {
   if (options_.stop && options_.stop()) return false;  // the solve was cut short
   const double residual = step_.certificate.residual();
-  unsolved_ = residual <= unsolved ? 0 : unsolved_ + 1;
-  if (unsolved_ < most_unsolved) return false;
-  report_.message = fmt::format(
-      "no equilibrium was found: the forces of {} steps in a row cannot be solved for, the last "
-      "with a residual of {:.1e}",
-      unsolved_, residual);
+  const bool solved = residual <= unsolved && (step_.meets_tolerance || move > 0);
+  still_ = solved && move > 0 ? 0 : still_ + (solved ? 1 : most_still / 2);
+  if (still_ < most_still) return false;
+  report_.message =
+      solved ? fmt::format(
+                   "no equilibrium was found: nothing moves any more, and the forces are "
+                   "out of balance by {:.1e} of their size",
+                   report_.residual)
+             : fmt::format(
+                   "no equilibrium was found: the forces of a step cannot be solved for, "
+                   "the residual stays at {:.1e}",
+                   residual);
   return true;
 }
 
@@ -188,13 +195,13 @@ StaticsReport Relaxation::find() {
     trial_ = state_;
     StepMemory memory = memory_;
     stepper_.step(trial_, h, memory, step_);
-    if (cannot_be_solved()) break;
     measure(h);
     if (good()) {
       finish();
       break;
     }
     const double move = largest(system_.difference(trial_.q, state_.q));
+    if (is_hopeless(move)) break;
     if (move > most) {
       h *= std::clamp(0.9 * std::sqrt(most / move), 0.1, 0.9);
       continue;
