@@ -99,22 +99,6 @@ TEST_F(Attack, MatricesThatCannotBeFactorisedAreNoCrash) {
   }
 }
 
-// Bricks whose height leaves no digits for their motion: steps of minutes each, five thousand of
-// them, and the same every time.
-TEST_F(Attack, ASearchForRestThatLeadsNowhereEnds) {
-  write("wall.json", R"({"urto": 1, "parameters": {"t": 8e+55}, "bodies": [
-    {"name": "floor", "kind": "fixed", "shapes": [{"kind": "half-space"}]},
-    {"generate": "grid", "name": "brick-{i}-{k}", "count": [4, 1, 4], "spacing": [0.201, 1, "=t"],
-     "origin": [0, 0, "=t/2"],
-     "body": {"position": ["=mod(k, 2)*0.1", 0, 0], "density": 1800,
-              "shapes": [{"kind": "box", "size": [0.2, 0.1, "=t"]}]}}]})");
-  for (const char* command : {"statics", "modes"}) {
-    const Output o = run(fmt::format("{} wall.json", command));
-    EXPECT_EQ(o.code, 3) << command << ": " << o.err;
-    EXPECT_TRUE(says(o.err, "no equilibrium was found: ")) << command;
-  }
-}
-
 // Every command that reads: it waited for ever, or filled the memory.
 TEST_F(Attack, WhatHasNoEndIsNoFile) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);

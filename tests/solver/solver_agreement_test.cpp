@@ -418,8 +418,9 @@ TEST(Linear, MinresDoesNotSeeTheUnitsOfAJoint) {
   ASSERT_EQ(one.status, Status::converged) << one.message;
   ASSERT_EQ(other.status, Status::converged) << other.message;
   EXPECT_LT((one.x - other.x).norm(), 1e-6 * one.x.norm());
-  // The stop test weighs rows by their size, the method does not.
-  EXPECT_LE(other.iterations, one.iterations * 3 / 2) << one.iterations;
+  // The stop test weighs rows by their size, the method does not: two steps a link will do.
+  EXPECT_LE(one.iterations, 120);
+  EXPECT_LE(other.iterations, 120);
 }
 
 TEST(Compliance, SoftContactYieldsByItsCompliance) {

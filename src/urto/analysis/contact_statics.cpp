@@ -18,12 +18,7 @@ double largest(const Vector& v) {
   return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
 }
 
-/// Sizes that differ by 1e50 leave no digits for forces or for motion. A residual that says that
-/// the forces of a step were not found at all; and how many steps in a row may move nothing, of
-/// which one without its forces counts as many as end the search after two, for it took the
-/// solvers as long as they may.
-constexpr double unsolved = 0.1;
-constexpr int most_still = 50;
+constexpr double shortest = 1e-4;  ///< step that the search takes, of its first
 
 SimulationOptions relaxation_options(const StaticsOptions& options) {
   SimulationOptions o;
@@ -53,7 +48,6 @@ class Relaxation {
   void measure(double h);
   bool good() const;
   bool slides_away(double h);
-  bool is_hopeless(double move);
   void finish();
 
   SystemAccess system_;
@@ -65,7 +59,6 @@ class Relaxation {
   State trial_;
   Vector reaction_, lambda_, velocity_;
   double scale_ = 0;                           ///< of forces [N]
-  int still_ = 0;                              ///< steps in a row that are no progress
   std::map<std::uint64_t, double> slid_ = {};  ///< way of each contact [m]
   StaticsReport report_;
 };
@@ -130,24 +123,6 @@ bool Relaxation::slides_away(double h) {
   return false;
 }
 
-bool Relaxation::is_hopeless(double move) {
-  if (options_.stop && options_.stop()) return false;  // the solve was cut short
-  const double residual = step_.certificate.residual();
-  const bool solved = residual <= unsolved && (step_.meets_tolerance || move > 0);
-  still_ = solved && move > 0 ? 0 : still_ + (solved ? 1 : most_still / 2);
-  if (still_ < most_still) return false;
-  report_.message =
-      solved ? fmt::format(
-                   "no equilibrium was found: nothing moves any more, and the forces are "
-                   "out of balance by {:.1e} of their size",
-                   report_.residual)
-             : fmt::format(
-                   "no equilibrium was found: the forces of a step cannot be solved for, "
-                   "the residual stays at {:.1e}",
-                   residual);
-  return true;
-}
-
 void Relaxation::finish() {
   report_.converged = true;
   report_.lambda = lambda_;
@@ -185,6 +160,7 @@ StaticsReport Relaxation::find() {
   const double first = first_step(most);
   double h = first;
   double last = std::numeric_limits<double>::infinity();
+  double too_far = 0, shrunk = 1;  // the move of a step that was not taken, and h after it
   const int rounds = 10 * options_.max_iterations;
   while (report_.iterations < rounds) {
     if (options_.stop && options_.stop()) {
@@ -201,9 +177,20 @@ StaticsReport Relaxation::find() {
       break;
     }
     const double move = largest(system_.difference(trial_.q, state_.q));
-    if (is_hopeless(move)) break;
     if (move > most) {
-      h *= std::clamp(0.9 * std::sqrt(most / move), 0.1, 0.9);
+      // Forces move bodies by h² of their acceleration: what goes as far in a shorter step is
+      // pushed apart.
+      const bool is_pushed = shrunk <= 0.2 && move > shrunk * too_far;
+      if (is_pushed || h < shortest * first) {
+        report_.message = fmt::format(
+            "no equilibrium nearby: bodies are in each other, and pushing them apart moves one by "
+            "{:.3g} m, expected at most {:.3g} m in a step",
+            move, most);
+        break;
+      }
+      too_far = move;
+      shrunk = std::clamp(0.9 * std::sqrt(most / move), 0.1, 0.9);
+      h *= shrunk;
       continue;
     }
     if (slides_away(h)) break;
@@ -211,6 +198,7 @@ StaticsReport Relaxation::find() {
     h *= way > 1.02 * last ? 0.6 : move < 0.5 * most ? 1.4 : 1;
     h = std::clamp(h, 1e-3 * first, 1e4 * first);
     last = way;
+    shrunk = 1;
     memory_ = memory;
     trial_.v.setZero();
     trial_.t = state_.t;
