@@ -34,8 +34,7 @@ TEST(StepAllocation, HundredLinkChainAllocatesNothing) {
 TEST(StepAllocation, SmoothSteppersAllocateNothing) {
   const Model m = rod_chain(10, 0.1, 0.1);
   for (const StepperInfo& info : steppers()) {
-    // These allocate: docs/architecture.md, Memory.
-    if (info.name == "nonsmooth-alpha" || info.name == "trapezoidal-lcp") continue;
+    if (info.name == "nonsmooth-alpha") continue;  // allocates: docs/architecture.md, Memory
     SimulationOptions o;
     o.stepper.name = info.name;
     o.duration = 10;
@@ -61,6 +60,31 @@ TEST(StepAllocation, GridOfAThousandBodiesAtRestAllocatesNothing) {
   run.start();
   allocations_in(run, 10);
   EXPECT_EQ(run.report().solve.islands, 1000);
+  EXPECT_EQ(allocations_in(run, 50), 0);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
+// Contacts that press, cubes that slide and come to rest, a rotor with its gyroscopic moments, a
+// hanging chain, and the projection after each step.
+TEST(StepAllocation, TrapezoidalStepsWithContactsAllocateNothing) {
+  Model m = empty_model();
+  m.materials[0] = {.friction = 0.4, .restitution = 0.2};
+  add_floor(m);
+  for (int i = 0; i < 5; ++i) {
+    const int cube = add_cube(m, "", {0.5 * i, 0, 0.1}, 0.2, 1);
+    m.bodies[cube].velocity = {0, 0.1 * i, 0};
+    add_ball(m, "", {0.5 * i, 0.5, 0.1}, 0.1, 1);
+  }
+  const int rotor = add_rigid(m, "rotor", Vec3(0, 0, 50), 1, Vec3(1, 2, 3).asDiagonal());
+  m.bodies[rotor].angular_velocity = {1, 0.3, 0.5};
+  finalize(m);
+  SimulationOptions o;
+  o.stepper.name = "trapezoidal-lcp";
+  o.duration = 10;
+  Simulation run(m, o);
+  run.start();
+  allocations_in(run, 200);
+  EXPECT_EQ(run.report().active, 25);
   EXPECT_EQ(allocations_in(run, 50), 0);
   EXPECT_EQ(run.checkpoint().missed, 0);
 }

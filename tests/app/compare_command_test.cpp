@@ -31,7 +31,7 @@ TEST_F(CompareCommand, WritesAPageAndTables) {
                        "--steps 1e-2,5e-3 --zoom 0.39:0.42 -o a");
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string page = contents(path("a/compare.html"));
-  EXPECT_TRUE(page.starts_with("<!doctype html><!-- urto-comparison -->"));
+  EXPECT_TRUE(page.starts_with("<!doctype html><!-- urto-plots -->"));
   EXPECT_EQ(page.find("{{urto"), std::string::npos);
   EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org/2000/svg")) << "no network";
   // Its data are JSON, with every panel.
