@@ -1,5 +1,6 @@
 #include "urto/mechanics/textbook_contact.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -325,6 +326,96 @@ void CartsAtStopper::measure(const State& state, bool /*accelerations*/, SystemW
     } else {
       rows.g[first] = state.q[0] - (index == 2 ? 0 : data_.equilibrium);
       set(i, 0, 0, 1);
+    }
+  }
+}
+
+// ---- The woodpecker
+
+namespace {
+
+namespace woodpecker {
+
+constexpr double pole = 0.0025, sleeve_radius = 0.0031, sleeve_half_height = 0.0058;
+constexpr double spring_arm = 0.010, bird_arm = 0.015, beak_height = 0.020, beak_reach = 0.0201;
+constexpr double sleeve_mass = 0.0003, sleeve_inertia = 5.0e-9;
+constexpr double bird_mass = 0.0045, bird_inertia = 7.0e-7;
+constexpr double spring = 0.0056, gravity = 9.81, friction = 0.3, restitution = 0.5;
+
+Matrix mass() {
+  const double s = bird_mass * spring_arm, b = bird_mass * bird_arm;
+  Matrix M(3, 3);
+  M << sleeve_mass + bird_mass, s, b,                    //
+      s, sleeve_inertia + s * spring_arm, s * bird_arm,  //
+      b, s * bird_arm, bird_inertia + b * bird_arm;
+  return M;
+}
+
+Matrix stiffness() {
+  Matrix K = Matrix::Zero(3, 3);
+  K.bottomRightCorner(2, 2) << spring, -spring, -spring, spring;
+  return K;
+}
+
+/// Of each contact: the gap with no angles, and its rates by the coordinates along and across.
+struct Edge {
+  double open;
+  Vec3 normal, tangent;
+};
+
+std::array<Edge, 3> edges() {
+  const double play = sleeve_radius - pole;
+  return {{{spring_arm + bird_arm - beak_reach - pole,
+            {0, 0, -beak_height},
+            {1, spring_arm, bird_arm - beak_reach}},
+           {play, {0, sleeve_half_height, 0}, {1, sleeve_radius, 0}},
+           {play, {0, -sleeve_half_height, 0}, {1, sleeve_radius, 0}}}};
+}
+
+}  // namespace woodpecker
+
+}  // namespace
+
+WoodpeckerToy::WoodpeckerToy()
+    : LinearSystem(woodpecker::mass(), Matrix::Zero(3, 3), woodpecker::stiffness(),
+                   -woodpecker::gravity * woodpecker::mass().col(0)) {}
+
+State WoodpeckerToy::start() {
+  State s;
+  s.q = Vec3(0, -0.1036, -0.2788);
+  s.v = Vec3(-0.3411, 0, -7.4583);
+  return s;
+}
+
+void WoodpeckerToy::detect(const State&, const DetectionQuery& query, SystemWorkspace& /*work*/,
+                           Interactions& rows) const {
+  rows.clear(nv());
+  if (query.equalities_only) return;
+  for (int i = 0; i < 3; ++i) {
+    rows.add_block({.kind = LawKind::coulomb,
+                    .dim = 2,
+                    .friction = woodpecker::friction,
+                    .restitution = i == 0 ? woodpecker::restitution : 0,
+                    .recovery = Recovery::linear},
+                   {Origin::limit, i}, row_id(Origin::limit, i));
+    for (int k = 0; k < layout().nodes(); ++k)
+      rows.add_entry(layout().v_start[k], layout().v_start[k + 1] - layout().v_start[k]);
+  }
+}
+
+void WoodpeckerToy::measure(const State& state, bool /*accelerations*/, SystemWorkspace& /*work*/,
+                            Interactions& rows) const {
+  rows.clear_numbers();
+  const std::array<woodpecker::Edge, 3> edges = woodpecker::edges();
+  for (int i = 0; i < rows.blocks(); ++i) {
+    const woodpecker::Edge& edge = edges[rows.origins[i].index];
+    rows.g[rows.J.row_start[i]] = edge.open + edge.normal.dot(Vec3(state.q));
+    for (int k = 0; k < layout().nodes(); ++k) {
+      const int first = layout().v_start[k], width = layout().v_start[k + 1] - first;
+      for (int c = 0; c < width; ++c) {
+        rows.entry(i, k)[c] = edge.normal[first + c];
+        rows.entry(i, k)[width + c] = edge.tangent[first + c];
+      }
     }
   }
 }

@@ -158,6 +158,24 @@ class CartsAtStopper final : public LinearSystem {
   Data data_;
 };
 
+/// The woodpecker toy as published (Ch. Glocker, "Dynamik von Starrkörpersystemen mit Reibung und
+/// Stössen", 1995, p. 162; R. I. Leine, Ch. Glocker and D. H. van Campen, "Nonlinear dynamics of
+/// the woodpecker toy", 2001): a sleeve that stays on the axis of a pole, and a bird on a spring at
+/// it, with gaps that are linear in the angles. Coordinates (y, φ_M, φ_S): the height of the
+/// sleeve, its angle, the bird's. Rows: the beak, the sleeve's lower and its upper edge, each with
+/// friction.
+class WoodpeckerToy final : public LinearSystem {
+ public:
+  WoodpeckerToy();
+  static State start();
+
+  bool may_be_one_sided() const override { return true; }
+  void detect(const State& state, const DetectionQuery& query, SystemWorkspace& work,
+              Interactions& rows) const override;
+  void measure(const State& state, bool accelerations, SystemWorkspace& work,
+               Interactions& rows) const override;
+};
+
 /// A bar of linear elements that may meet a wall with its first node; displacements from where it
 /// starts, unstretched, a distance off the wall (D. Doyen, A. Ern and S. Piperno, "Time-integration
 /// schemes for the finite element dynamic Signorini problem", 2011).

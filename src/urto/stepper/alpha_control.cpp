@@ -79,7 +79,10 @@ struct AlphaControl::Memory {
 };
 
 AlphaControl::AlphaControl(const System& system, const SimulationOptions& options)
-    : system_(system), options_(options), inner_(system, options) {}
+    : system_(system),
+      options_(options),
+      carries_(options.stepper.carried_contacts != CarriedContacts::none),
+      inner_(system, options) {}
 
 // The first impact that asks for a shorter step than h, and the error of those that do not.
 AlphaControl::Impact AlphaControl::find_impacts(double h) {
@@ -130,9 +133,10 @@ void AlphaControl::add_contact_errors(double h, const StepMemory& memory) {
     const int first = rows.J.row_start[i];
     const bool known = memory.find(rows.ids[i], law.dim) != nullptr;
     for (int r = 0; r < law.dim; ++r) {
-      impulse[r] = inner_.impulses()[first + r];
+      // What is carried acts where the smooth motion is, and its own change is what is beyond it.
+      impulse[r] = inner_.impulses()[first + r] - inner_.carried_impulses()[first + r];
       minus[r] = -impulse[r];
-      if (known) change[r] = impulse[r] - before[first + r];
+      if (known) change[r] = carries_ ? impulse[r] : impulse[r] - before[first + r];
     }
     transpose_multiply_add_block(rows.J, i, impulse.data(), turned.data());
     transpose_multiply_add_block(start.J, from[i], minus.data(), turned.data());

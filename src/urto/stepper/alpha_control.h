@@ -54,6 +54,7 @@ class AlphaControl final : public Stepper {
 
   SystemAccess system_;
   SimulationOptions options_;
+  bool carries_ = false;
   NonsmoothAlphaStepper inner_;
   State trial_;
   StepMemory trial_memory_;

@@ -14,11 +14,6 @@ bool keeps_position(const Law& law) {
                                        : alpha_rows::is_contact(law) && !is_soft(law);
 }
 
-/// A correction that positions cannot tell from none.
-bool is_nothing(const AlphaStep& step) {
-  return step.U.size() == 0 || step.U.lpNorm<Eigen::Infinity>() <= 2 * gap_rounding(step.start.q);
-}
-
 }  // namespace
 
 AlphaPositions::AlphaPositions(SystemAccess& system, const SimulationOptions& options,
@@ -61,6 +56,7 @@ void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, 
   for (const Law& law : detected.laws)
     flexible_ = flexible_ || (flexible && keeps_position(law) && is_soft(law));
   included_.assign(detected.blocks(), 0);
+  expected_.setZero(detected.rows());
 }
 
 // Contacts take part from when their gap was closed, or would be, on: the gaps of the others would
@@ -130,6 +126,24 @@ void AlphaPositions::pose(const AlphaStep& step, const Interactions& rows, const
   set_compliance(problem_, compliance_);
 }
 
+/// A correction that positions cannot tell from none, and loads that would not move them either
+/// beside what is expected of contacts.
+bool AlphaPositions::is_nothing(const AlphaStep& step) {
+  const double small = 2 * gap_rounding(step.start.q);
+  if (step.U.size() == 0) return true;
+  if (step.U.lpNorm<Eigen::Infinity>() > small) return false;
+  work_ = problem_.a;
+  const Vector known = expected_ / step.h;
+  transpose_multiply_add(turned_, known, work_);
+  for (int k = 0; k < mass_.blocks(); ++k) {
+    for (int c = 0; c < mass_.size(k); ++c) {
+      if (!(step.h * std::abs(work_[mass_.start[k] + c]) <= small * mass_.block(k)(c, c)))
+        return false;
+    }
+  }
+  return true;
+}
+
 void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& rows,
                                    const Vector& nu) {
   error_ = 0;
@@ -152,6 +166,15 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
   if (is_nothing(step)) {
     x_.setZero();
     lambda_.setZero();
+    row = 0;
+    for (const int i : blocks_) {
+      for (int r = 0; r < height(rows, i); ++r)
+        lambda_[row++] = expected_[rows.J.row_start[i] + r] / step.h;
+    }
+    // What is nothing beside positions is not weighed against itself.
+    const Vector minus = -lambda_;
+    problem_.a.setZero();
+    transpose_multiply_add(problem_.J, minus, problem_.a);
   }
   // The same size of positions as in is_nothing, or a gap between the two roundings has no answer.
   certifier_.certify(problem_, x_, lambda_, Friction::convex, certificate_,
@@ -168,7 +191,10 @@ void AlphaPositions::solve(AlphaStep& step, Interactions& rows, const Vector& ha
                            int most) {
   constexpr double eps = std::numeric_limits<double>::epsilon();
   const double reach = 1 + step.start.q.lpNorm<Eigen::Infinity>();
-  const double allowed = std::max(options_.stepper.projection_tolerance, 16 * eps * reach * reach);
+  // Linearising again brings gaps no nearer than the solver's tolerance lets each solution be.
+  const double allowed =
+      std::max({options_.stepper.projection_tolerance, 16 * eps * reach * reach,
+                0.1 * solver_options_.tolerance * alpha_rows::largest(step.free_increment)});
   step.follow(system_);
   system_.measure(step.end, rows);
   pose(step, rows, half, nu);
@@ -200,7 +226,7 @@ void AlphaPositions::solve(AlphaStep& step, Interactions& rows, const Vector& ha
     // What positions cannot tell from nothing is nothing.
     if (is_nothing(step)) {
       step.U.setZero();
-      nu.setZero();
+      nu = expected_;
     }
     step.follow(system_);
     system_.measure(step.end, rows);

@@ -23,6 +23,9 @@ class AlphaPositions {
 
   /// For a step from here on: which rows take part, and H at the state q̃ if `flexible`.
   void begin(const Interactions& detected, const AlphaStep& step, bool flexible);
+  /// ν that contacts are known to have by forces of their own, per row: where U is nothing it is
+  /// that.
+  void expect(const Vector& nu) { expected_ = nu; }
   /// Corrects U until the certificate and the gaps hold, at most `most` linearisations. `rows` and
   /// the step are left at its end; ν per row [kg m]; `half`: ½ P_T per row.
   void solve(AlphaStep& step, Interactions& rows, const Vector& half, Vector& nu, int most);
@@ -41,6 +44,7 @@ class AlphaPositions {
   double error() const { return error_; }
 
  private:
+  bool is_nothing(const AlphaStep& step);
   void include(const Interactions& rows, const Vector& nu);
   void pose(const AlphaStep& step, const Interactions& rows, const Vector& half, const Vector& nu);
   void measure_error(const AlphaStep& step, const Interactions& rows, const Vector& nu);
@@ -61,6 +65,7 @@ class AlphaPositions {
   BlockMatrix mass_;
   BlockFactor factor_;
   Vector x_, lambda_, along_, work_;
+  Vector expected_;
   bool flexible_ = false, with_springs_ = false;
   double kappa_ = 0;
   std::vector<std::uint8_t> included_ = {};  ///< per block of the rows

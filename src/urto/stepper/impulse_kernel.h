@@ -44,6 +44,9 @@ class ImpulseKernel {
   FrictionLaw law = {};
   bool has_polygons() const { return !law.is_circle() && problem.K.has_friction(); }
   Vector v_before;  ///< what forces and impulses act on
+  /// [J] per velocity, what a step gives besides its impulses where rebounds are limited: they give
+  /// that much less. Empty: nothing.
+  Vector given_besides;
   Vector v_after, impulses;
   /// Positions move with it, reached by these impulses: v_after and all of them, but in steps with
   /// impacts (docs, "Impacts").
@@ -119,6 +122,7 @@ class ImpulseKernel {
     double step = 0;  ///< kinetic and potential, from the start of the step to its end
     double mean = 0;  ///< the work on the mean velocity: without what forces did meanwhile
     double scale = 0;
+    double besides = 0;    ///< the size of what is given besides
     double least = 1;      ///< share that a rebound of it found for itself
     bool returns = false;  ///< … or one of its contacts returns
     ShareSearch search = {};

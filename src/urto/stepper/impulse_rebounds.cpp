@@ -161,7 +161,12 @@ void ImpulseKernel::limit_islands(StepReport& report) {
       const double newton = std::min(island.step, island.mean);
       const double gain = newton + limited * (island.step - newton);
       ShareSearch& search = island.search;
-      if (!search.next(island.scale > 0 ? gain / island.scale : 0, tolerance, round >= rounds))
+      // What is given besides is known to the solver's tolerance. In contacts at rest it makes up
+      // for all that impulses take, and is far more than what rebounds there.
+      const bool weighed = island.scale > 0;
+      const double unknown =
+          weighed ? 4 * options.solver.tolerance * island.besides / island.scale : 0;
+      if (!search.next(weighed ? gain / island.scale : 0, tolerance + unknown, round >= rounds))
         continue;
       if (round > rounds) search.share = 0;
       again = true;
@@ -207,7 +212,7 @@ void ImpulseKernel::find_rebound_islands() {
 // λᵀu⁺ > 0; joints, motors and springs have accounts of their own.
 void ImpulseKernel::measure_rebound_islands() {
   for (ReboundIsland& island : rebound_islands_) {
-    island.step = island.mean = island.scale = 0;
+    island.step = island.mean = island.scale = island.besides = 0;
     island.least = 1;
     island.returns = false;
   }
@@ -221,8 +226,11 @@ void ImpulseKernel::measure_rebound_islands() {
     const int first = H().start[k], size = H().size(k);
     const auto change = change_.segment(first, size);
     const double lost = 0.5 * change.dot(momentum_.segment(first, size));
-    island.step -= lost;
-    island.mean += 0.5 * change.dot(force_.segment(first, size)) - lost;
+    const double besides =
+        given_besides.size() > 0 ? given_besides.segment(first, size).sum() : 0.0;
+    island.besides += std::abs(besides);
+    island.step += besides - lost;
+    island.mean += besides + 0.5 * change.dot(force_.segment(first, size)) - lost;
   }
   for (int i = 0; i < rows.blocks(); ++i) {
     const Law& law = rows.laws[i];

@@ -115,7 +115,7 @@ bool NonsmoothAlphaStepper::recall_step(const State& state, double h, const Step
     step_.a_hat_start = as_vector(*a_hat);
     // a belongs to a time shifted in proportion to the step.
     step_.a_start = step_.a_hat_start + h / memory.h * (as_vector(*a) - step_.a_hat_start);
-    event_ = event->front() != 0;
+    event_ = std::any_of(event->begin(), event->end(), [](double e) { return e != 0; });
     for (std::size_t r = 0; r < reactions->size(); ++r)
       impacts_.lambda[r] -= memory.h * (*reactions)[r];
     for (const int i : joint_blocks_) {
@@ -146,6 +146,7 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
   std::string trouble;
   detect(state, h);
   if (!recall_step(state, h, memory, trouble)) return trouble;
+  carried_.recall(o.carried_contacts != CarriedContacts::none ? &memory : nullptr, all_, h);
   report.timings.rows += clock.lap();
   const Vector reactions = lambda_;
   const Vector a_hat = step_.a_hat_start;
@@ -171,6 +172,13 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
     step_.begin(kernel_.system, state, h, a_hat);
     lambda_ = reactions;
     trouble = one_pass(impacts_, report);
+    if (!trouble.empty() && carried_.any()) {
+      // What was carried can make the smooth motion one without a solution, where slip turns round.
+      carried_.recall(nullptr, all_, h);
+      step_.begin(kernel_.system, state, h, a_hat);
+      lambda_ = reactions;
+      trouble = one_pass(impacts_, report);
+    }
   }
   report.timings.solve += clock.lap();
   if (!trouble.empty()) return trouble;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "urto/mechanics/forward_dynamics.h"
+#include "urto/stepper/alpha_carried.h"
 #include "urto/stepper/alpha_equations.h"
 #include "urto/stepper/alpha_index3.h"
 #include "urto/stepper/alpha_positions.h"
@@ -45,6 +46,9 @@ class NonsmoothAlphaStepper final : public CutStepper {
   const Interactions& rows_at_start() const { return start_rows_; }
   const std::vector<int>& detected_blocks() const { return gated_; }
 
+  /// Pᶜ of the last step, per row of rows(): the part of its impulse that is in the smooth motion.
+  const Vector& carried_impulses() const { return carried_out_; }
+
   /// How a hard contact or limit would move if it did not push: at the start of the last step and
   /// where its smooth motion led.
   struct ContactPath {
@@ -66,6 +70,8 @@ class NonsmoothAlphaStepper final : public CutStepper {
   void select_gated();
   void add_law(int block);
   void pose_velocities();
+  void weigh_correction();
+  void recall_impulses(const StepMemory& memory);
   void solve_velocities(const StepMemory& memory, StepReport& report);
   void take_velocities();
   std::string one_pass(const StepMemory& memory, StepReport& report);
@@ -80,7 +86,11 @@ class NonsmoothAlphaStepper final : public CutStepper {
   void accept_equations();
   void certify(const State& state, StepReport& report);
   void certify_index_3(const State& state, StepReport& report);
-  bool is_event(const StepMemory& memory) const;
+  bool find_events(const StepMemory& memory);
+  void spread_events();
+  void restart(const State& state, Vector& a, Vector& a_hat, Vector& reactions);
+  bool ended(int block) const;
+  void end_carried();
   void pose_claim(const Vector& smooth_impulses);
   void finish(State& state, StepMemory& memory, StepReport& report);
   void tangential(const Vector& impulses, Vector& half) const;
@@ -112,7 +122,13 @@ class NonsmoothAlphaStepper final : public CutStepper {
   std::vector<double> start_gap_ = {}, start_rate_ = {}, weight_ = {}, bound_ = {};
   Vector lambda_, nu_, Lambda_;  ///< per row of all_
   Vector half_, new_half_, besides_;
-  bool event_ = true;   ///< the last step was one
+  bool event_ = true;                          ///< the last step was one
+  std::vector<std::uint8_t> new_motion_ = {};  ///< per node: its island had an event
+  Islands islands_;
+  CarriedForces carried_;
+  std::vector<int> gated_row_ = {};  ///< per block of kernel_.rows: its first row of all_
+  std::vector<std::uint8_t> lasts_ = {};
+  Vector carried_out_, smooth_besides_;
   bool exact_ = false;  ///< the equations hold all together
   double goal_ = 0;     ///< … when their residual is at most this
   Certificate position_certificate_;

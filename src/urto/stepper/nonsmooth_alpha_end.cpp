@@ -11,6 +11,10 @@ namespace {
 
 constexpr double approach_of_rest = 1e-9;  ///< [m/s]
 
+bool is_of_contact(const StepMemory::Item& item) {
+  return item.id >> 63U != 0 || static_cast<Origin>(item.id >> 40U) == Origin::limit;
+}
+
 void store(const Vector& v, std::vector<double>& out) {
   out.assign(v.data(), v.data() + v.size());
 }
@@ -66,7 +70,8 @@ void NonsmoothAlphaStepper::certify(const State& state, StepReport& report) {
   const double h = step_.h;
   constexpr double eps = std::numeric_limits<double>::epsilon();
   certifier_.check_force_balance(
-      8 * eps * (1 + alpha_rows::largest(state.q)) / (h * h * step_.scheme.beta), &besides_);
+      8 * eps * (1 + alpha_rows::largest(state.q)) / (h * h * step_.scheme.beta),
+      exact_ ? &besides_ : &smooth_besides_);
   after_.state.v = exact_ ? step_.free.v : after_.state.v;
   certifier_.look_at(before_, after_, tolerance);
   certifier_.check_velocities(false);
@@ -119,23 +124,114 @@ void NonsmoothAlphaStepper::certify_index_3(const State& state, StepReport& repo
   report.meets_tolerance = report.certificate.meets(tolerance);
 }
 
-// An impact, or a contact that closes or opens: what follows is another motion.
-bool NonsmoothAlphaStepper::is_event(const StepMemory& memory) const {
-  int known = 0, before = 0;
-  for (const StepMemory::Item& item : memory.items) {
-    const auto kind = static_cast<Origin>(item.id >> 40U);
-    if (item.id >> 63U != 0 || kind == Origin::limit) ++before;
-  }
-  for (int k = 0; k < kernel_.rows.blocks(); ++k) {
-    const Law& law = kernel_.rows.laws[k];
+// An impact, or a contact that closes or opens: what follows is another motion, of its island.
+bool NonsmoothAlphaStepper::find_events(const StepMemory& memory) {
+  const Interactions& rows = kernel_.rows;
+  new_motion_.assign(kernel_.system.layout().nodes(), 0);
+  lasts_.assign(rows.blocks(), 0);
+  gated_row_.resize(rows.blocks());
+  bool any = false;
+  const auto mark = [&](const Interactions& of, int block) {
+    any = true;
+    for (int e = of.J.entry_start[block]; e < of.J.entry_start[block + 1]; ++e)
+      new_motion_[alpha_rows::node_at(kernel_.system.layout(), of.J.entries[e].column)] = 1;
+  };
+  // What a solver of this tolerance cannot tell from rest.
+  const double slow = std::max(
+      approach_of_rest, kernel_.options.solver.tolerance * alpha_rows::largest(step_.start.v));
+  int known = 0;
+  for (int k = 0; k < rows.blocks(); ++k) {
+    const Law& law = rows.laws[k];
+    gated_row_[k] = all_.J.row_start[gated_[k]];
     if (!alpha_rows::is_contact(law)) continue;
-    if (memory.find(kernel_.rows.ids[k], law.dim) == nullptr) return true;
-    ++known;
-    if (alpha_rows::is_rigid_contact(law) &&
-        start_rate_[all_.J.row_start[gated_[k]]] < -approach_of_rest)
-      return true;
+    const bool was_there = memory.find(rows.ids[k], law.dim) != nullptr;
+    known += was_there ? 1 : 0;
+    const bool met = alpha_rows::is_rigid_contact(law) && start_rate_[gated_row_[k]] < -slow;
+    if (!was_there || met) {
+      mark(rows, k);
+    } else {
+      lasts_[k] = 1;
+    }
   }
-  return known != before;
+  int before = 0;
+  for (const StepMemory::Item& item : memory.items) before += is_of_contact(item) ? 1 : 0;
+  if (known == before) return any;
+  // One is gone: its bodies are known if it is still within reach.
+  for (const StepMemory::Item& item : memory.items) {
+    if (!is_of_contact(item) ||
+        std::find(rows.ids.begin(), rows.ids.end(), item.id) != rows.ids.end())
+      continue;
+    const auto at = std::find(all_.ids.begin(), all_.ids.end(), item.id);
+    if (at == all_.ids.end()) {
+      new_motion_.assign(new_motion_.size(), 1);
+      return true;
+    }
+    mark(all_, static_cast<int>(at - all_.ids.begin()));
+  }
+  return true;
+}
+
+void NonsmoothAlphaStepper::spread_events() {
+  if (!islands_.find(kernel_.problem, true)) {
+    new_motion_.assign(new_motion_.size(), 1);
+    return;
+  }
+  for (const Island& island : islands_.list()) {
+    const auto nodes = islands_.nodes(island);
+    if (std::none_of(nodes.begin(), nodes.end(), [&](int k) { return new_motion_[k] != 0; }))
+      continue;
+    for (const int k : nodes) new_motion_[k] = 1;
+  }
+}
+
+// Consistent accelerations of the bodies that go on with another motion.
+void NonsmoothAlphaStepper::restart(const State& state, Vector& a, Vector& a_hat,
+                                    Vector& reactions) {
+  const Interactions& rows = kernel_.rows;
+  Vector forces = besides_, fresh, reaction;
+  if (carried_.next().size() == rows.rows())
+    transpose_multiply_add(rows.J, carried_.next(), forces);
+  if (!dynamics_.solve(kernel_.system, state, 0, probed_, rate_, fresh, reaction, &forces)) return;
+  const Layout& layout = kernel_.system.layout();
+  for (int k = 0; k < layout.nodes(); ++k) {
+    if (new_motion_[k] == 0) continue;
+    const int first = layout.v_start[k], size = layout.v_start[k + 1] - first;
+    a.segment(first, size) = a_hat.segment(first, size) = fresh.segment(first, size);
+  }
+  for (int k = 0; k < rows.blocks(); ++k) {
+    for (int r = 0; r < rows.laws[k].dim && ended(k); ++r) {
+      const int row = joint_row_[gated_row_[k] + r];
+      if (row >= 0) reactions[rows.J.row_start[k] + r] = reaction[row];
+    }
+  }
+}
+
+/// The motion of a block's bodies ends with this step.
+bool NonsmoothAlphaStepper::ended(int block) const {
+  const BlockRows& J = kernel_.rows.J;
+  const int e = J.entry_start[block];
+  return e < J.entry_start[block + 1] &&
+         new_motion_[alpha_rows::node_at(kernel_.system.layout(), J.entries[e].column)] != 0;
+}
+
+void NonsmoothAlphaStepper::end_carried() {
+  const Interactions& rows = kernel_.rows;
+  const CarriedContacts kind = kernel_.options.stepper.carried_contacts;
+  if (kind == CarriedContacts::none) return;
+  rate_.resize(rows.rows());
+  multiply(rows.J, step_.end.v, rate_);
+  for (int r = 0; r < rows.rows(); ++r) rate_[r] += rows.g_t[r];
+  carried_.end({.rows = rows,
+                .first = gated_row_,
+                .impulses = kernel_.impulses,
+                .rate = rate_,
+                .lasts = lasts_,
+                .mass = weight_,
+                .h = step_.h,
+                .sliding = kind == CarriedContacts::sliding});
+  for (int k = 0; k < rows.blocks(); ++k) {
+    if (ended(k)) carried_.reset(rows.J.row_start[k], rows.laws[k].dim);
+  }
 }
 
 void NonsmoothAlphaStepper::contact_paths(std::vector<ContactPath>& out) {
@@ -175,7 +271,13 @@ void NonsmoothAlphaStepper::pose_claim(const Vector& smooth_impulses) {
 void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport& report) {
   SystemAccess& system = kernel_.system;
   const double h = step_.h;
-  event_ = memory.h > 0 && is_event(memory);
+  event_ = find_events(memory);
+  if (event_) {
+    spread_events();
+  } else {
+    new_motion_.assign(new_motion_.size(), 0);
+  }
+  end_carried();
   // Impulses are those of the whole step: Λ and hλ̃. With them M v⁺ = a + Jᵀp has the forces in a.
   Interactions& rows = kernel_.rows;
   nu_out_.setZero(rows.rows());
@@ -188,8 +290,13 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
     for (int r = 0; r < dim; ++r) rows.g[first + r] = start_gap_[from + r];
   }
   smooth_out_ = smooth;
+  carried_out_.resize(rows.rows());
+  for (int k = 0; k < rows.blocks(); ++k)
+    carried_out_.segment(rows.J.row_start[k], rows.laws[k].dim) =
+        carried_.impulses().segment(gated_row_[k], rows.laws[k].dim);
   pose_claim(h * smooth);
   kernel_.impulses += h * smooth;
+  kernel_.v_before = state.v;
   kernel_.move_with_the_end();
   kernel_.audit(state, 0.5, memory, report);
   state.q = step_.end.q;
@@ -201,22 +308,17 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
 
   Vector a = step_.a, a_hat = step_.a_hat;
   const StepperOptions& o = kernel_.options.stepper;
-  if (event_ && o.restart && o.alpha_variant != AlphaVariant::index_3) {
-    Vector reaction;
-    if (dynamics_.solve(system, state, 0, probed_, rate_, a_hat, reaction, &besides_)) {
-      a = a_hat;
-      for (int k = 0; k < rows.blocks(); ++k) {
-        for (int r = 0; r < rows.laws[k].dim; ++r) {
-          const int row = joint_row_[all_.J.row_start[gated_[k]] + r];
-          if (row >= 0) smooth[rows.J.row_start[k] + r] = reaction[row];
-        }
-      }
-    }
-  }
+  if (event_ && o.restart && o.alpha_variant != AlphaVariant::index_3)
+    restart(state, a, a_hat, smooth);
   store(a, memory.arrays.at(method_array));
   store(a_hat, memory.arrays.at(motion_array));
   store(smooth, memory.arrays.at(reaction_array));
-  memory.arrays.at(event_array).assign(1, event_ ? 1 : 0);
+  std::vector<double>& ends = memory.arrays.at(event_array);
+  ends.assign(rows.rows(), 0);
+  for (int k = 0; k < rows.blocks(); ++k) {
+    if (ended(k)) std::fill_n(ends.begin() + rows.J.row_start[k], rows.laws[k].dim, 1.0);
+  }
+  if (o.carried_contacts != CarriedContacts::none) carried_.store(memory);
 }
 
 }  // namespace urto

@@ -30,6 +30,7 @@ bool NonsmoothAlphaStepper::correct_smooth(State& at, const BlockMatrix& turn, d
   system.measure(at, joints_);
   system.force(at, force_);
   force_ += besides_;
+  if (carried_.any()) carried_.add_force(system, at, force_);
   system.mass(at, mass_);
   for (Vector* rows : {&joint_lambda_, &free_rate_, &joint_rate_}) {
     if (rows->size() != m) rows->resize(m);
@@ -62,8 +63,10 @@ bool NonsmoothAlphaStepper::correct_smooth(State& at, const BlockMatrix& turn, d
   system.assemble(at, {.stiffness = by_position}, Tangent::exact, matrix_);
   system.add_geometric_stiffness(at, joints_, joint_lambda_, by_position, matrix_);
   system.add_inertial_stiffness(at, step_.a_hat, by_position, matrix_);
+  if (carried_.any()) carried_.add_stiffness(system, at, by_position, matrix_);
   if (turn.blocks() > 0) multiply_right(matrix_, turn);
   system.assemble(at, {.mass = s.k(), .damping = h}, Tangent::exact, matrix_);
+  if (carried_.any()) carried_.add_damping(system.layout(), h, matrix_);
   matrix_.finish_assembly();
   // J + hs G T of what is rigid, J T of springs.
   // The rows were measured at these positions, and change along ṽ.
@@ -223,6 +226,11 @@ void NonsmoothAlphaStepper::pose_velocities() {
   }
   H.finish_assembly();
   multiply(H, step_.free.v, kernel_.problem.a);
+  if (carried_.any()) {
+    carried_.turn(all_, step_.free.v);
+    const Vector minus = -carried_.impulses();
+    transpose_multiply_add(all_.J, minus, kernel_.problem.a);
+  }
   free_along_.resize(all_.rows());
   multiply(all_.J, step_.free.v, free_along_);
   // A millionth of the stiffest row's own inertia over the step: nothing.
@@ -230,9 +238,26 @@ void NonsmoothAlphaStepper::pose_velocities() {
   for (int k = 0; k < H.blocks(); ++k)
     least_damping_ = std::max(least_damping_, H.block(k).diagonal().maxCoeff());
   least_damping_ *= 1e-9 / step_.h;
-  kernel_.v_before = step_.start.v;
+  // Impulses act on ṽ: what they give or take is counted from there.
+  kernel_.v_before = step_.free.v;
+  weigh_correction();
   kernel_.begin_rows(step_.h);
   for (int i = 0; i < kernel_.rows.blocks(); ++i) add_law(i);
+}
+
+// What the position correction does to the potential energy, V(q⁺) − V(q̃), shared among
+// velocities: by forces without those of velocities, exact of loads that are constant or linear.
+// Restitution is limited to what it leaves (recipe 004, supplement §8: correction and impulses
+// together are not to give energy).
+void NonsmoothAlphaStepper::weigh_correction() {
+  kernel_.given_besides.setZero(kernel_.system.nv());
+  if (exact_ || step_.U.isZero(0)) return;
+  State at = step_.free;
+  at.v.setZero();
+  kernel_.system.force(at, kernel_.given_besides);
+  at.q = step_.end.q;
+  kernel_.system.force(at, force_);
+  kernel_.given_besides = -0.5 * (kernel_.given_besides + force_).cwiseProduct(step_.U);
 }
 
 // From ṽ + W and Λ of the last step: W and Λ of joints are smaller by orders than v and hλ̃, which
@@ -268,6 +293,21 @@ void NonsmoothAlphaStepper::tangential(const Vector& impulses, Vector& half) con
   }
 }
 
+/// What the last step leaves to expect of Λ, or of P − Pᶜ: nothing where its motion ended.
+void NonsmoothAlphaStepper::recall_impulses(const StepMemory& memory) {
+  recall(memory, all_, step_.h, last_impulses_);
+  last_impulses_ -= carried_.last_impulses();
+  const std::vector<double>* ended = memory.arrays.find(event_array);
+  if (!event_ || ended == nullptr || ended->size() != memory.lambda.size()) return;
+  std::size_t next = 0;
+  for (int i = 0; i < all_.blocks(); ++i) {
+    const int dim = all_.laws[i].dim;
+    const StepMemory::Item* item = memory.find(all_.ids[i], dim, next);
+    if (item == nullptr || (*ended)[item->start] != 0)
+      last_impulses_.segment(all_.J.row_start[i], dim).setZero();
+  }
+}
+
 // ---- The three ways
 
 std::string NonsmoothAlphaStepper::one_pass(const StepMemory& memory, StepReport& report) {
@@ -278,23 +318,31 @@ std::string NonsmoothAlphaStepper::one_pass(const StepMemory& memory, StepReport
   after_.a = step_.a;
   after_.a_true = step_.a_hat;
   smooth_out_ = lambda_;
-  last_impulses_.setZero(all_.rows());
-  if (!event_) recall(memory, all_, step_.h, last_impulses_);
+  smooth_besides_ = besides_;
+  if (carried_.any()) {
+    carried_.add_force(system, step_.free, smooth_besides_);
+    carried_.filter(step_.scheme, step_.h);
+  }
+  recall_impulses(memory);
   tangential(last_impulses_, half_);
   positions_.begin(all_, step_, true);
+  positions_.expect(carried_.heights());
+  nu_ = carried_.heights();
   const bool pushes = std::any_of(all_.laws.begin(), all_.laws.end(), [](const Law& law) {
     return law.kind == LawKind::box || law.dim > 1;
   });
   for (int pass = pushes ? 0 : 1;; ++pass) {
+    half_ -= carried_.heights() / step_.h;
     positions_.solve(step_, all_, half_, nu_, most_linearisations);
     position_certificate_ = positions_.certificate();
     positions_.share(step_, all_, half_, nu_);
     set_gates();
     solve_velocities(memory, report);
     if (pass == 1) break;
-    tangential(Lambda_, new_half_);
+    const Vector beyond = Lambda_ - carried_.impulses();
+    tangential(beyond, new_half_);
     reaction_.setZero(system.nv());
-    half_ = new_half_ - half_;
+    half_ = new_half_ - half_ - carried_.heights() / step_.h;
     transpose_multiply_add(all_.J, half_, reaction_);
     if (!mass_factor_.factorize(kernel_.H())) break;
     mass_factor_.solve(reaction_);

@@ -23,6 +23,7 @@ constexpr std::string_view activation_words[] = {"automatic", "start", "half",
                                                  "end",       "free",  "closed"};
 constexpr std::string_view alpha_algorithm_words[] = {"one-pass", "sequential", "monolithic"};
 constexpr std::string_view alpha_variant_words[] = {"both", "modified-lcp", "index-3"};
+constexpr std::string_view carried_contacts_words[] = {"none", "lasting", "sliding"};
 constexpr std::string_view restitution_bound_words[] = {"approach", "source"};
 constexpr std::string_view friction_bound_words[] = {"circle", "polygon"};
 constexpr std::string_view restitution_law_words[] = {"poisson", "newton"};
@@ -48,6 +49,9 @@ constexpr std::span<const std::string_view> words_of(AlphaAlgorithm) {
 }
 constexpr std::span<const std::string_view> words_of(AlphaVariant) {
   return alpha_variant_words;
+}
+constexpr std::span<const std::string_view> words_of(CarriedContacts) {
+  return carried_contacts_words;
 }
 constexpr std::span<const std::string_view> words_of(RestitutionBound) {
   return restitution_bound_words;
@@ -353,6 +357,11 @@ constexpr OptionInfo table[] = {
         "h "
         "Lambda in place of nu (modified-lcp, one Newton iteration on all equations), or "
         "positions alone without a law of impact (index-3)."),
+    word<&StepperOptions::carried_contacts>(
+        "carried_contacts", "a kind of contacts", alpha,
+        "Contacts whose force goes into the next step's smooth motion, which makes them of second "
+        "order where rows turn: none, all that last (lasting), those with the friction of what "
+        "slides as a law (sliding). Of alpha_algorithm one-pass and activation closed."),
     flag<&StepperOptions::restart>(
         "restart", alpha, "Consistent accelerations after impacts and changes of contacts."),
     flag<&StepperOptions::friction_displacement>(

@@ -39,6 +39,15 @@ void validate(const SimulationOptions& o) {
     throw InputError(place_of("activation"), "'closed'",
                      "a prediction that moreau-jean has before its step: start, half, end or free");
   }
+  const StepperOptions& s = o.stepper;
+  const bool closed = s.activation == Activation::automatic || s.activation == Activation::closed;
+  if (s.carried_contacts != CarriedContacts::none &&
+      (s.alpha_algorithm != AlphaAlgorithm::one_pass || s.alpha_variant != AlphaVariant::both ||
+       !closed)) {
+    throw InputError(place_of("carried_contacts"),
+                     "contacts to carry with another algorithm, variant or activation",
+                     "alpha_algorithm one-pass, alpha_variant both and activation closed");
+  }
   if (o.stepper.friction_bound == FrictionBound::polygon &&
       o.stepper.friction == Friction::convex) {
     throw InputError(place_of("friction_bound"), "'polygon' with the friction 'convex'",

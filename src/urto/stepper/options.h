@@ -91,6 +91,14 @@ enum class AlphaVariant : std::uint8_t {
   index_3,       ///< positions alone and no law of impact: energy grows
 };
 
+/// Which contact forces nonsmooth-alpha carries into the next step's smooth motion
+/// (stepper/alpha_carried.h).
+enum class CarriedContacts : std::uint8_t {
+  none,     ///< of first order where a contact lasts on rows that turn
+  lasting,  ///< of second order there, but for slip that turns
+  sliding,  ///< … with the friction of what slides as a law: also there
+};
+
 struct StepperOptions {
   std::string name = "dvi";
   Friction friction = Friction::exact;
@@ -141,6 +149,7 @@ struct StepperOptions {
   RestitutionBound restitution_bound = RestitutionBound::approach;
   AlphaAlgorithm alpha_algorithm = AlphaAlgorithm::one_pass;
   AlphaVariant alpha_variant = AlphaVariant::both;
+  CarriedContacts carried_contacts = CarriedContacts::none;
   bool restart = true;  ///< consistent accelerations after an impact or a change of contacts
   /// Friction moves bodies by half of its impulse within its step; without it they creep.
   bool friction_displacement = true;
