@@ -42,11 +42,13 @@ int AlphaPositions::height(const Interactions& rows, int block) const {
 
 void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, bool flexible) {
   system_.mass(step.free, mass_);
-  problem_.H = mass_;
+  if (!std::holds_alternative<BlockMatrix>(problem_.H)) problem_.H.emplace<BlockMatrix>();
+  BlockMatrix& H = std::get<BlockMatrix>(problem_.H);
   flexible_ = false;
   const double h = step.h;
-  if (flexible) {
-    BlockMatrix H;
+  if (!flexible) {
+    H = mass_;
+  } else {
     for (const Tangent kind : {Tangent::exact, Tangent::semidefinite}) {
       H.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::symmetric);
       system_.assemble(step.free, {.mass = 1, .stiffness = step.scheme.kappa() * h * h}, kind, H);
@@ -54,7 +56,6 @@ void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, 
       if (kind == Tangent::semidefinite || factor_.factorize(H)) break;
     }
     flexible_ = H.values != mass_.values || H.couplings != mass_.couplings;
-    problem_.H = H;
   }
   with_springs_ = flexible;
   kappa_ = step.scheme.kappa() * h * h;

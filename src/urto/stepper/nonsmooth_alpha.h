@@ -81,7 +81,7 @@ class NonsmoothAlphaStepper final : public CutStepper {
   void certify(const State& state, StepReport& report);
   void certify_index_3(const State& state, StepReport& report);
   bool is_event(const StepMemory& memory) const;
-  void pose_claim(const Vector& smooth_impulses);
+  void pose_claim(const Vector& taken_off);
   void finish(State& state, StepMemory& memory, StepReport& report);
   void tangential(const Vector& impulses, Vector& half) const;
 
@@ -125,6 +125,8 @@ class NonsmoothAlphaStepper final : public CutStepper {
   BlockMatrix free_turn_;
   Matrix node_mass_, node_inverse_;
   Vector node_row_;
+  Vector taken_off_;                             ///< −hλ̃ per row
+  Vector next_a_, next_a_hat_, next_reactions_;  ///< left to the next step
   Vector joint_lambda_, free_rate_, joint_rate_, reaction_, kept_velocity_, last_impulses_;
   Vector rate_, force_, inertia_, rhs_, solution_, smooth_out_, nu_out_;
   BlockFactor mass_factor_;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "urto/math/stored_vector.h"
 #include "urto/stepper/alpha_helpers.h"
 #include "urto/stepper/nonsmooth_alpha.h"
 
@@ -10,10 +11,6 @@ namespace urto {
 namespace {
 
 constexpr double approach_of_rest = 1e-9;  ///< [m/s]
-
-void store(const Vector& v, std::vector<double>& out) {
-  out.assign(v.data(), v.data() + v.size());
-}
 
 }  // namespace
 
@@ -55,10 +52,9 @@ void NonsmoothAlphaStepper::certify(const State& state, StepReport& report) {
   }
   // The smooth motion where it was solved: with the forces of v⁺ where all holds together, and
   // joints along ṽ.
-  const Vector reactions = smooth_out_;
-  after_.lambda.resize(joints_.rows());
+  if (after_.lambda.size() != joints_.rows()) after_.lambda.resize(joints_.rows());
   for (int r = 0; r < all_.rows(); ++r) {
-    if (joint_row_[r] >= 0) after_.lambda[joint_row_[r]] = reactions[r];
+    if (joint_row_[r] >= 0) after_.lambda[joint_row_[r]] = smooth_out_[r];
   }
   before_.state = state;
   certifier_.start();
@@ -160,7 +156,7 @@ void NonsmoothAlphaStepper::contact_paths(std::vector<ContactPath>& out) {
 
 // For the audit, M v⁺ = a + Jᵀp as the scheme says it: a is Hṽ of the velocity problem, with ṽ from
 // a⁺, less what its damping takes and what is in p already. So v⁺ is compared with its formula.
-void NonsmoothAlphaStepper::pose_claim(const Vector& smooth_impulses) {
+void NonsmoothAlphaStepper::pose_claim(const Vector& taken_off) {
   BlockMatrix& H = kernel_.H();
   Vector& a = kernel_.problem.a;
   multiply(H, kernel_.v_after, inertia_);
@@ -168,8 +164,7 @@ void NonsmoothAlphaStepper::pose_claim(const Vector& smooth_impulses) {
   kernel_.system.mass(step_.end, H);
   multiply(H, kernel_.v_after, inertia_);
   a += inertia_;
-  const Vector minus = -smooth_impulses;
-  transpose_multiply_add(kernel_.rows.J, minus, a);
+  transpose_multiply_add(kernel_.rows.J, taken_off, a);
 }
 
 void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport& report) {
@@ -179,7 +174,8 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
   // Impulses are those of the whole step: Λ and hλ̃. With them M v⁺ = a + Jᵀp has the forces in a.
   Interactions& rows = kernel_.rows;
   nu_out_.setZero(rows.rows());
-  Vector smooth = Vector::Zero(rows.rows());
+  Vector& smooth = next_reactions_;
+  smooth.setZero(rows.rows());
   for (int k = 0; k < rows.blocks(); ++k) {
     const int dim = rows.laws[k].dim, first = rows.J.row_start[k];
     const int from = all_.J.row_start[gated_[k]];
@@ -188,7 +184,8 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
     for (int r = 0; r < dim; ++r) rows.g[first + r] = start_gap_[from + r];
   }
   smooth_out_ = smooth;
-  pose_claim(h * smooth);
+  taken_off_ = -h * smooth;
+  pose_claim(taken_off_);
   kernel_.impulses += h * smooth;
   kernel_.move_with_the_end();
   kernel_.audit(state, 0.5, memory, report);
@@ -199,12 +196,13 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
   kernel_.finish_audit(state, memory, report);
   kernel_.remember(memory);
 
-  Vector a = step_.a, a_hat = step_.a_hat;
+  next_a_ = step_.a;
+  next_a_hat_ = step_.a_hat;
   const StepperOptions& o = kernel_.options.stepper;
   if (event_ && o.restart && o.alpha_variant != AlphaVariant::index_3) {
     Vector reaction;
-    if (dynamics_.solve(system, state, 0, probed_, rate_, a_hat, reaction, &besides_)) {
-      a = a_hat;
+    if (dynamics_.solve(system, state, 0, probed_, rate_, next_a_hat_, reaction, &besides_)) {
+      next_a_ = next_a_hat_;
       for (int k = 0; k < rows.blocks(); ++k) {
         for (int r = 0; r < rows.laws[k].dim; ++r) {
           const int row = joint_row_[all_.J.row_start[gated_[k]] + r];
@@ -213,8 +211,8 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
       }
     }
   }
-  store(a, memory.arrays.at(method_array));
-  store(a_hat, memory.arrays.at(motion_array));
+  store(next_a_, memory.arrays.at(method_array));
+  store(next_a_hat_, memory.arrays.at(motion_array));
   store(smooth, memory.arrays.at(reaction_array));
   memory.arrays.at(event_array).assign(1, event_ ? 1 : 0);
 }
