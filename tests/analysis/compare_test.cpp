@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "urto/error.h"
 #include "urto/scene/scene.h"
 
@@ -14,7 +15,7 @@ namespace urto {
 namespace {
 
 Scene scene_of(const std::string& name, std::vector<std::string> set = {}) {
-  return load_scene(std::filesystem::path(URTO_SCENES_DIR) / (name + ".json"), set);
+  return load_scene(samples::scenes_dir() / (name + ".json"), set);
 }
 
 CompareCase of(const Scene& scene, const std::string& stepper, double step) {

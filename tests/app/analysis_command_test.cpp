@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/paths.h"
 #include "support/urto_command.h"
 
 namespace urto {
@@ -23,7 +24,8 @@ using samples::Output;
 class AnalysisCommand : public samples::FolderTest {
  protected:
   Output run(const std::string& command, const std::string& scene, const std::string& rest) const {
-    return this->command(command + " '" URTO_SCENES_DIR "/" + scene + ".json' " + rest);
+    return this->command(command + " '" + samples::scenes_dir().string() + "/" + scene + ".json' " +
+                         rest);
   }
   /// Runs `urto arguments` inside the test's folder.
   Output command(const std::string& arguments) const {

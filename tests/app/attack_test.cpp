@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "result/result_samples.h"
+#include "support/paths.h"
 #include "support/shell.h"
 
 namespace urto {
@@ -41,7 +42,7 @@ class Attack : public samples::FolderTest {
     const int status =
         samples::shell(fmt::format("cd '{}' && exec timeout -s KILL 100 '{}' {} >.out 2>.err "
                                    "</dev/null",
-                                   path("").string(), URTO_COMMAND, arguments));
+                                   path("").string(), samples::command_file(), arguments));
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(path(".out")),
             contents(path(".err"))};
   }

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/paths.h"
 #include "support/urto_command.h"
 
 namespace urto {
@@ -28,7 +29,7 @@ using samples::says;
 class BadScenes : public samples::FolderTest {
  protected:
   static const json& all() {
-    static const json list = json::parse(contents(fs::path(URTO_DATA_DIR) / "bad_scenes.json"));
+    static const json list = json::parse(contents(samples::data_dir() / "bad_scenes.json"));
     return list;
   }
 

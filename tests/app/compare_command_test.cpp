@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/paths.h"
 
 namespace urto {
 namespace {
@@ -30,9 +31,9 @@ std::string contents(const fs::path& file) {
 class CompareCommand : public samples::FolderTest {
  protected:
   Output run(const std::string& scene, const std::string& rest) const {
-    const std::string line = "cd '" + path("").string() +
-                             "' && '" URTO_COMMAND "' compare '" URTO_SCENES_DIR "/papers/" +
-                             scene + ".json' " + rest + " >.out 2>.err </dev/null";
+    const std::string line = "cd '" + path("").string() + "' && '" + samples::command_file() +
+                             "' compare '" + samples::scenes_dir().string() + "/papers/" + scene +
+                             ".json' " + rest + " >.out 2>.err </dev/null";
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
             contents(path(".err"))};

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/paths.h"
 #include "support/urto_command.h"
 #include "urto/error.h"
 #include "urto/result/result_file.h"
@@ -50,7 +51,7 @@ class RunCommand : public samples::FolderTest {
       for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
       argv.push_back(nullptr);
       for (const int s : samples::inherited_signals) std::signal(s, SIG_DFL);
-      execv(URTO_COMMAND, argv.data());
+      execv(samples::command_file().c_str(), argv.data());
       std::_Exit(99);
     }
     for (int k = 0; k < 3000; ++k) {
@@ -167,10 +168,11 @@ TEST_F(RunCommand, AskedToEndItWritesACheckpointToo) {
 TEST_F(RunCommand, TwoInOneFolderAreRefusedAndTheFirstSaysHowItWent) {
   const fs::path go = path("go");
   const std::string missed =
-      "('" URTO_COMMAND
+      "('" + samples::command_file() +
       "' run busy.json -o both --tol 1e-30 --duration 20 -q 2>first; echo $? "
       ">code) & ";
-  const std::string second = "while ! [ -e both/.urto-lock ]; do sleep 0.01; done; '" URTO_COMMAND
+  const std::string second = "while ! [ -e both/.urto-lock ]; do sleep 0.01; done; '" +
+                             samples::command_file() +
                              "' run hanging.json -o both -q 2>second; echo $? >other; wait";
   ASSERT_EQ(samples::shell("cd '" + path("").string() + "'; " + missed + second), 0);
   EXPECT_EQ(contents(path("code")), "3\n") << contents(path("first"));
@@ -209,7 +211,7 @@ TEST_F(RunCommand, ASearchForAnEquilibriumCanBeInterrupted) {
   std::ofstream(path("falling.json"))
       << R"({"urto": 1, "bodies": [{"name": "a", "mass": 1, "inertia": [1, 1, 1]}]})";
   const std::string line = "cd '" + path("").string() +
-                           "' && timeout --preserve-status -s INT 2 '" URTO_COMMAND
+                           "' && timeout --preserve-status -s INT 2 '" + samples::command_file() +
                            "' statics falling.json --max-iterations 2000000000 2>.err >.out";
   const int status = samples::shell(line);
   EXPECT_EQ(WEXITSTATUS(status), 130) << contents(path(".err"));

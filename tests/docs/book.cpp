@@ -5,6 +5,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/paths.h"
+
 namespace urto::book {
 namespace {
 
@@ -48,8 +50,7 @@ std::vector<Page> load_all() {
 }  // namespace
 
 const fs::path& root() {
-  static const fs::path path = fs::path(URTO_SCENES_DIR).parent_path();
-  return path;
+  return samples::source_dir();
 }
 
 std::string read(const fs::path& file) {

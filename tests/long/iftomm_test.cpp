@@ -16,6 +16,7 @@
 #include "oracles/pendulum.h"
 #include "oracles/runge_kutta.h"
 #include "stepper/scenes.h"
+#include "support/paths.h"
 #include "urto/scene/scene.h"
 #include "urto/stepper/simulation.h"
 
@@ -26,7 +27,7 @@ using testing::empty_model;
 using testing::position;
 
 Scene iftomm_scene(const std::string& name, const std::vector<std::string>& overrides = {}) {
-  return load_scene(std::string(URTO_SCENES_DIR) + "/iftomm/" + name + ".json", overrides);
+  return load_scene(samples::scenes_dir() / "iftomm" / (name + ".json"), overrides);
 }
 
 int body_named(const Model& m, const std::string& name) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "urto/scene/scene.h"
 #include "urto/stepper/simulation.h"
 
@@ -25,7 +26,7 @@ struct End {
 
 Scene bending(int ny) {
   const std::vector<std::string> size{fmt::format("parameters.ny={}", ny), "watch=[]"};
-  return load_scene(URTO_SCENES_DIR "/bending.json", size);
+  return load_scene(samples::scenes_dir() / "bending.json", size);
 }
 
 End run(const Scene& scene, double duration, int steps, bool penalty) {

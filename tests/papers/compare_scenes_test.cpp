@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "urto/analysis/compare.h"
 #include "urto/scene/scene.h"
 
@@ -22,7 +23,7 @@ Comparison compare(const std::string& name, const std::vector<std::string>& quan
         "simulation.restart=false",
         std::string("simulation.activation=") +
             (stepper == std::string("moreau-jean") ? "end" : "free")};
-    scene = load_scene(std::filesystem::path(URTO_SCENES_DIR) / "papers" / (name + ".json"), set);
+    scene = load_scene(samples::scenes_dir() / "papers" / (name + ".json"), set);
     request.cases.push_back({.label = stepper, .method = stepper, .options = scene.options});
   }
   if (name != "elastic-bar")
@@ -54,8 +55,7 @@ TEST(CompareScenes, BallRestsOnTheFloorOrALittleInIt) {
 // At h = 1 ms the second impact falls on the end of a step, 6e-15 m deep: a problem of positions
 // all of whose numbers are next to nothing.
 TEST(CompareScenes, BallMeetsItsToleranceWhateverTheStep) {
-  const Scene scene =
-      load_scene(std::filesystem::path(URTO_SCENES_DIR) / "papers/bouncing-ball.json");
+  const Scene scene = load_scene(samples::scenes_dir() / "papers/bouncing-ball.json");
   CompareRequest request;
   for (const double h : {4e-3, 2e-3, 1e-3, 5e-4, 3.7e-4}) {
     request.cases.push_back({.label = std::to_string(h), .options = scene.options});

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "urto/analysis/compare.h"
 #include "urto/scene/scene.h"
 
@@ -22,7 +23,7 @@ struct Sweep {
 Sweep sweep(const std::string& name, double duration, const std::vector<double>& tolerances,
             const std::vector<double>& steps) {
   const Scene scene =
-      load_scene(std::filesystem::path(URTO_SCENES_DIR) / (name + ".json"),
+      load_scene(samples::scenes_dir() / (name + ".json"),
                  std::vector<std::string>{"simulation.stepper=nonsmooth-alpha",
                                           "simulation.tolerance=1e-10", "simulation.max_step=0.1",
                                           "simulation.duration=" + std::to_string(duration)});

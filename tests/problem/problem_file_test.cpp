@@ -9,6 +9,7 @@
 #include <hdf5.h>
 
 #include "problem_samples.h"
+#include "support/paths.h"
 #include "urto/error.h"
 extern "C" {
 #include <fclib.h>
@@ -433,11 +434,7 @@ TEST_F(ProblemFileTest, NothingIsLeftWhenWritingFails) {
 }
 
 TEST(SharedProblems, AllAreRead) {
-#ifdef URTO_PROBLEMS_DIR
-  std::filesystem::path folder = URTO_PROBLEMS_DIR;
-#else
-  std::filesystem::path folder = "../shared/problems";
-#endif
+  std::filesystem::path folder = samples::problems_dir();
   if (const char* given = std::getenv("URTO_PROBLEMS")) folder = given;
   if (!std::filesystem::is_directory(folder)) {
     GTEST_SKIP() << "no problems of other codes in " << folder << " (set URTO_PROBLEMS)";

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
+#include "support/paths.h"
 #include "urto/result/run.h"
 
 namespace urto {
@@ -49,7 +50,8 @@ std::string texts(const Verdict& verdict) {
 /// Scenes written in lengths of s metres, with gravity and stiffness such that the motion in units
 /// of s is the same for every s.
 const json& cases() {
-  static const json all = json::parse(std::ifstream(URTO_DATA_DIR "/../result/verdicts.json"));
+  static const json all =
+      json::parse(std::ifstream(samples::source_dir() / "tests/result/verdicts.json"));
   return all;
 }
 

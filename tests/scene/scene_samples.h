@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "urto/error.h"
 #include "urto/scene/scene.h"
 
@@ -18,7 +19,7 @@ namespace urto::samples {
 namespace fs = std::filesystem;
 
 inline fs::path source_directory() {
-  return fs::path(URTO_DATA_DIR).parent_path().parent_path();
+  return samples::source_dir();
 }
 
 inline std::vector<fs::path> shipped_scenes() {

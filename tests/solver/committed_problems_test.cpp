@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "urto/problem/problem_file.h"
 #include "urto/solver/solver.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 TEST(CommittedProblems, EachIsReadAndCertifiedByTwoSolversThatAgree) {
   int problems = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(URTO_DATA_DIR)) {
+  for (const auto& entry : std::filesystem::directory_iterator(samples::data_dir())) {
     if (entry.path().extension() == ".md" || entry.path().extension() == ".json") continue;
     const ProblemFile file = read_problem(entry.path());
     const auto& p = std::get<StepProblem>(file.problem);
@@ -36,7 +37,7 @@ TEST(CommittedProblems, EachIsReadAndCertifiedByTwoSolversThatAgree) {
 // Four contacts of a face slide, but at most three can touch: sweeps would need 10⁶ steps to see
 // who does not.
 TEST(CommittedProblems, OneContactOfAFlatFaceIsLeftOut) {
-  const ProblemFile file = read_problem(std::filesystem::path(URTO_DATA_DIR) / "flat_face.hdf5");
+  const ProblemFile file = read_problem(samples::data_dir() / "flat_face.hdf5");
   const auto& p = std::get<StepProblem>(file.problem);
   const Solution s = solve(p, {.tolerance = 1e-8});
   EXPECT_EQ(s.status, Status::converged);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "urto/error.h"
 #include "urto/problem/problem_file.h"
 
@@ -264,14 +265,9 @@ TEST(Complementarity, RefusesBadOptions) {
 }
 
 TEST(Complementarity, SolvesTheCollectedProblems) {
-#ifdef URTO_PROBLEMS_DIR
-  const std::filesystem::path folder = URTO_PROBLEMS_DIR;
-#else
-  const char* given = std::getenv("URTO_PROBLEMS_DIR");
-  const std::filesystem::path folder = given ? given : "";
-#endif
-  if (folder.empty() || !std::filesystem::is_directory(folder / "lcp")) {
-    GTEST_SKIP() << "no collected problems: URTO_PROBLEMS_DIR is not set";
+  const std::filesystem::path folder = samples::problems_dir();
+  if (!std::filesystem::is_directory(folder / "lcp")) {
+    GTEST_SKIP() << "no collected problems in " << folder;
   }
   int converged = 0, total = 0;
   for (const char* kind : {"lcp", "mlcp", "relay"}) {

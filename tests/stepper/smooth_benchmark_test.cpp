@@ -10,6 +10,7 @@
 #include "oracles/runge_kutta.h"
 #include "stepper/scenes.h"
 #include "stepper/smooth_runs.h"
+#include "support/paths.h"
 #include "urto/mechanics/textbook.h"
 #include "urto/scene/scene.h"
 #include "urto/stepper/simulation.h"
@@ -106,7 +107,7 @@ TEST(SmoothBenchmark, HeavyTopConvergesToEulersEquations) {
 }
 
 Scene iftomm_scene(const std::string& name, const std::vector<std::string>& overrides) {
-  return load_scene(std::string(URTO_SCENES_DIR) + "/iftomm/" + name + ".json", overrides);
+  return load_scene(samples::scenes_dir() / "iftomm" / (name + ".json"), overrides);
 }
 
 // k = 8·10⁵ N/m and c = 4·10⁴ N·s/m, at steps of the slow motion.

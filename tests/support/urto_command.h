@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "support/shell.h"
 
 namespace urto::samples {
@@ -32,8 +33,8 @@ inline testing::AssertionResult says(const std::string& text, std::string_view p
 /// Runs `prefix urto arguments` in a folder.
 inline Output run_command(const std::filesystem::path& folder, const std::string& arguments,
                           const std::string& prefix = "") {
-  const std::string line = "cd '" + folder.string() + "' && " + prefix + " '" URTO_COMMAND "' " +
-                           arguments + " >.out 2>.err </dev/null";
+  const std::string line = "cd '" + folder.string() + "' && " + prefix + " '" + command_file() +
+                           "' " + arguments + " >.out 2>.err </dev/null";
   const int status = shell(line);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(folder / ".out"),
           contents(folder / ".err")};
