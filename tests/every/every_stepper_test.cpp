@@ -174,7 +174,7 @@ const std::array cases{
 class EveryStepper : public ::testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(On, EveryStepper, ::testing::ValuesIn(cases),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& made) { return std::string(made.param.name); });
 
 constexpr double duration = 0.1;
 
