@@ -312,9 +312,10 @@ Model machine_of_every_law() {
 }
 
 TEST(StepAllocation, LimitsFrictionAndMotorsWithABoundAllocateNothing) {
-  const Model m = machine_of_every_law();
   for (const StepperInfo& info : steppers()) {
     if (!info.contacts || info.name == "trapezoidal-lcp") continue;
+    Model m = machine_of_every_law();
+    for (Limit& limit : m.limits) limit.restitution *= info.restitution ? 1 : 0;
     SCOPED_TRACE(info.name);
     SimulationOptions o;
     o.stepper.name = info.name;

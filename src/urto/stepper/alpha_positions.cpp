@@ -234,8 +234,8 @@ void AlphaPositions::share(AlphaStep& step, const Interactions& rows, const Vect
     }
   }
   transpose_multiply_add(turned_, along_, work_);
-  if (!factor_.factorize(mass_)) return;
-  factor_.solve(work_);
+  if (!mass_factor_.factorize(mass_)) return;
+  mass_factor_.solve(work_);
   const double h = step.h;
   step.a += (step.U - work_) / (step.scheme.beta * h * h);
   step.U = work_;

@@ -59,7 +59,7 @@ class AlphaPositions {
   std::vector<double> compliance_ = {};
   BlockRows turned_;
   BlockMatrix mass_;
-  BlockFactor factor_;
+  BlockFactor factor_, mass_factor_;  ///< of H, which may couple nodes, and of the mass alone
   Vector x_, lambda_, along_, work_;
   bool flexible_ = false, with_springs_ = false;
   double kappa_ = 0;
