@@ -31,7 +31,7 @@ for i in range(n):
 newline = ",\n"
 print(f"""// Written by a02-four-bar.py {n}: change that instead, and N with it.
 {{
-  "$schema": "../../src/urto/io/scene.schema.json",
+  "$schema": "../../src/urto/scene/scene.schema.json",
   "urto": 1,
   "title": "IFToMM A02: {n} four-bar windows",
   "description": "N = {n} square windows of {2 * n + 1} uniform rods of 1 m and 1 kg, upright, the top at 1 m/s along x; g = 9.81 m/s² along -y, 10 s. Twice a turn all rods lie on one line, where the mobility rises from 1 to N + 1. Measured: energy, and the point B0 against the pendulum that the mechanism is (all posts stay parallel). Choices: hinges as in the plane, but without the constraints that would hold the plane many times over (each bar is hinged at its left end and pinned, two rows, at its right one), so that the start has mobility 1 and no redundant row; the inertia of a rod about its own axis is 1e-4 kg m² and does not act.",

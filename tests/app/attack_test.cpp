@@ -4,47 +4,26 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "result/result_samples.h"
-#include "support/paths.h"
-#include "support/shell.h"
+#include "support/urto_command.h"
 
 namespace urto {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string contents(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-testing::AssertionResult says(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
-}
-
-struct Output {
-  int code = -1;  ///< negative for a signal
-  std::string out, err;
-};
+using samples::Output;
+using samples::says;
 
 class Attack : public samples::FolderTest {
  protected:
   Output run(const std::string& arguments) const {
-    const int status =
-        samples::shell(fmt::format("cd '{}' && exec timeout -s KILL 100 '{}' {} >.out 2>.err "
-                                   "</dev/null",
-                                   path("").string(), samples::command_file(), arguments));
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(path(".out")),
-            contents(path(".err"))};
+    return samples::run_command(path(""), arguments, "exec timeout -s KILL 100");
   }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
@@ -129,8 +108,8 @@ TEST_F(Attack, WhatHasNoEndIsNoFile) {
   for (const std::string file : {"/dev/zero", "/dev/urandom", "pipe"}) {
     for (const char* command :
          {"check {}", "run {} -o a", "view {} -o a.html", "statics {}", "modes {}", "info {}",
-          "report {} -o a.html", "plot {} --what energy -o a.csv", "export {} --gltf a.glb",
-          "solve {}"}) {
+          "report {} -o a.html", "compare {} -o b", "plot {} --what energy -o a.csv",
+          "export {} --gltf a.glb", "solve {}"}) {
       const std::string line = fmt::format(fmt::runtime(command), file);
       const Output o = run(line);
       EXPECT_EQ(o.code, 2) << line;

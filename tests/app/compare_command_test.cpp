@@ -1,14 +1,12 @@
 // `urto compare` as its users meet it.
-#include <cstdlib>
 #include <fstream>
-#include <sstream>
-#include <sys/wait.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "result/result_samples.h"
 #include "support/paths.h"
+#include "support/urto_command.h"
 
 namespace urto {
 namespace {
@@ -16,27 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Output {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string contents(const fs::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+using samples::contents;
+using samples::Output;
 
 class CompareCommand : public samples::FolderTest {
  protected:
   Output run(const std::string& scene, const std::string& rest) const {
-    const std::string line = "cd '" + path("").string() + "' && '" + samples::command_file() +
-                             "' compare '" + samples::scenes_dir().string() + "/papers/" + scene +
-                             ".json' " + rest + " >.out 2>.err </dev/null";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(path(".out")),
-            contents(path(".err"))};
+    const std::string file = (samples::scenes_dir() / "papers" / (scene + ".json")).string();
+    return samples::run_command(path(""), "compare '" + file + "' " + rest);
   }
 };
 
@@ -46,7 +31,7 @@ TEST_F(CompareCommand, WritesAPageAndTables) {
                        "--steps 1e-2,5e-3 --zoom 0.39:0.42 -o a");
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string page = contents(path("a/compare.html"));
-  EXPECT_TRUE(page.starts_with("<!doctype html><!-- urto-comparison -->"));
+  EXPECT_TRUE(page.starts_with("<!doctype html><!-- urto-plots -->"));
   EXPECT_EQ(page.find("{{urto"), std::string::npos);
   EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org/2000/svg")) << "no network";
   // Its data are JSON, with every panel.

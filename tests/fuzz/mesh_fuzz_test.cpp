@@ -1,4 +1,4 @@
-// A seeded fuzz of meshes and tables of heights: every mutation of an OBJ, STL or number file is
+// A seeded fuzz of files beside scenes: every mutation of an OBJ, STL, number or URDF file is
 // read, and then makes a scene that loads, or is refused with InputError; a message shows nothing
 // but numbers and words of the formats. The same on every run.
 #include <algorithm>
@@ -7,7 +7,10 @@
 
 #include "../scene/scene_samples.h"
 #include "fuzz/rounds.h"
+#include "support/message_of.h"
+#include "support/paths.h"
 #include "urto/scene/mesh_file.h"
+#include "urto/scene/urdf.h"
 
 namespace urto {
 namespace {
@@ -107,6 +110,26 @@ TEST_F(MeshFuzz, EveryMutationIsReadOrRefused) {
     ++(said.empty() ? read : refused);
     EXPECT_LE(said.size(), 1000u);
     EXPECT_EQ(said.find("secret"), std::string::npos) << said;
+  }
+  EXPECT_GT(read, 0);
+  EXPECT_GT(refused, 0);
+}
+
+using UrdfFuzz = SceneFiles;
+
+TEST_F(UrdfFuzz, EveryMutationIsConvertedOrRefused) {
+  std::ifstream in(samples::scenes_dir() / "robots/arm.urdf");
+  const std::string good{std::istreambuf_iterator<char>(in), {}};
+  Random random(77013);
+  int read = 0, refused = 0;
+  for (int k = 0; k < fuzz_rounds(200); ++k) {
+    const std::filesystem::path file = write("r.urdf", mutated(good, random));
+    const std::string said = samples::message_of([&] {
+      const ConvertedScene scene = urdf_scene(file, {.ground = true}, file.parent_path());
+      parse_scene(scene.json, "r.json");
+    });
+    ++(said == "no error" ? read : refused);
+    EXPECT_LE(said.size(), 1000u);
   }
   EXPECT_GT(read, 0);
   EXPECT_GT(refused, 0);

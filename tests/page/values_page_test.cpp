@@ -18,6 +18,63 @@ using nlohmann::json;
 
 class PageOfValues : public samples::FolderTest {};
 
+/// Somebody else's view, which counts what is read of its frames and steps.
+class CountingView final : public ResultView {
+ public:
+  explicit CountingView(const ResultView& of) : of_(of) {}
+
+  const Description& description() const override { return of_.description(); }
+  RunStatus status() const override { return of_.status(); }
+  ResultCounts counts() const override { return of_.counts(); }
+  std::vector<double> times(long first, long count) const override {
+    note(count);
+    return of_.times(first, count);
+  }
+  std::vector<double> channel(int channel, long first, long count) const override {
+    note(count);
+    return of_.channel(channel, first, count);
+  }
+  std::vector<std::vector<RecordedContact>> contacts(long first, long count) const override {
+    note(count);
+    return of_.contacts(first, count);
+  }
+  std::vector<double> step_values(std::size_t column, long first, long count) const override {
+    note(count);
+    return of_.step_values(column, first, count);
+  }
+
+  long reads() const { return reads_; }
+  long rows() const { return rows_; }
+
+ private:
+  void note(long count) const {
+    ++reads_;
+    rows_ += count;
+  }
+  const ResultView& of_;
+  mutable long reads_ = 0, rows_ = 0;
+};
+
+/// The invented result once more, with so many frames and steps.
+Result long_result(int frames, int steps) {
+  Result out = samples::invented_result();
+  const Frame frame = out.frames.back();
+  const StepRecord step = out.steps.back();
+  out.frames.clear();
+  out.steps.clear();
+  for (int f = 0; f < frames; ++f) {
+    out.frames.push_back(frame);
+    out.frames.back().time = 1e-3 * f;
+    out.frames.back().step = f;
+  }
+  for (int k = 0; k < steps; ++k) {
+    out.steps.push_back(step);
+    out.steps.back().time = 1e-3 * (k + 1);
+  }
+  out.status.steps = steps;
+  return out;
+}
+
 std::vector<float> floats_of(const PageData& page, const json& where) {
   std::vector<float> out(where["n"].get<std::size_t>());
   std::memcpy(out.data(), page.binary.data() + where["at"].get<std::size_t>(),
@@ -79,6 +136,29 @@ TEST_F(PageOfValues, HasEveryStepColumnAndDrawsThoseOfAPanel) {
   for (const json& phase : page.json["summary"]["seconds"]) {
     EXPECT_NO_THROW(step_column("seconds/" + phase["phase"].get<std::string>()));
   }
+}
+
+// Reading frame by frame made the page of 20 000 recorded steps dearer than the run: every read
+// opens a dataset and inflates a chunk.
+TEST_F(PageOfValues, OfALongRunIsReadInBulk) {
+  const Result recorded = long_result(20'001, 20'000);
+  const ResultValues values(recorded);
+  // What a page looks at: channels of frames, their times and contacts, columns of steps; the
+  // summary reads a few of them once more.
+  const auto series = static_cast<long>(recorded.description.channels.size() + 2);
+  const auto columns = static_cast<long>(step_columns().size());
+  const CountingView whole(values);
+  EXPECT_EQ(page_data(whole, {}).json["frames"]["count"], 20'001);
+  EXPECT_LE(whole.reads(), 2 * (series + columns)) << "independent of the number of frames";
+  EXPECT_LE(whole.rows(), 2 * (series + columns) * 20'001);
+  // Thinned to some hundreds, those in between are read along or left out, but never twice.
+  PageOptions thinned;
+  thinned.frame_bytes = 60'000;
+  const CountingView sparse(values);
+  const json frames = page_data(sparse, thinned).json["frames"];
+  EXPECT_LE(frames["count"], 500);
+  EXPECT_LE(sparse.reads(), 2 * (series + columns));
+  EXPECT_LE(sparse.rows(), whole.rows());
 }
 
 TEST_F(PageOfValues, ShowsAChapterForEveryMode) {

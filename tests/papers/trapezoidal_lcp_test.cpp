@@ -244,6 +244,7 @@ TEST(Potra, OneStepTendsToThatOfRigidLinksWithTheStiffness) {
     last = off;
   }
   EXPECT_LT(last, 1e-6);
+  EXPECT_LT((velocity({.spring = 1e12, .damper = 1e12}) - rigid).norm(), 1e-7);
 }
 
 // §9: the step does not depend on the stiffness, and no run gains energy.

@@ -137,6 +137,10 @@ TEST_F(Run, FramesAreAsManyAsCanBeLookedAtIfNobodySaysHowMany) {
   EXPECT_EQ(frames(R"({"duration": 0.1, "step": 0.0001})"), (std::pair{201L, 0.0005}));
   EXPECT_EQ(frames(R"({"duration": 0.1, "step": 0.001})"), (std::pair{101L, 0.001}));
   EXPECT_EQ(frames(R"({"duration": 5, "step": 0.001, "output_step": 0.001})").first, 5001);
+  // 20 000 steps of 10 µs are looked at 200 times; 10 000 steps of 10 ms would be 6000 frames, and
+  // 3000 are enough.
+  EXPECT_EQ(frames(R"({"duration": 0.2, "step": 1e-5})"), (std::pair{201L, 1e-3}));
+  EXPECT_EQ(frames(R"({"duration": 100, "step": 0.01})"), (std::pair{3335L, 0.03}));
 }
 
 }  // namespace

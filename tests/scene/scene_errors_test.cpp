@@ -228,7 +228,8 @@ TEST(SceneErrors, Bodies) {
       {with_body(R"("name": "world")"),
        "/bodies/0/name: duplicate body name 'world', always there"},
       {with_body(R"("name": "a/b")"),
-       "/bodies/0/name: found \"a/b\", expected a name: some characters, without '/'"},
+       "/bodies/0/name: found \"a/b\", expected a name: some characters, without '/' and control "
+       "characters"},
       {with_body(R"("kind": "fixed", "shapes": [{"kind": "sphere", "radius": 1,
                     "material": "stel"}])"),
        "/bodies/0/shapes/0/material: there is no material 'stel'"},

@@ -199,6 +199,8 @@ TEST(SceneSchema, ShippedScenesSatisfyItAsWrittenAndExpanded) {
   for (const fs::path& file : shipped_scenes()) {
     const json written = json::parse(text_of(file), nullptr, true, true);
     EXPECT_TRUE(validates(written, schema())) << file;
+    // The schema that an editor finds beside it, by the relative path.
+    EXPECT_TRUE(fs::exists(file.parent_path() / written.value("$schema", "none"))) << file;
     const json expanded = json::parse(load_scene(file).normalized_json);
     EXPECT_TRUE(validates(expanded, schema())) << file;
   }

@@ -43,7 +43,7 @@ class EachMethod : public testing::TestWithParam<const char*> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Complementarity, EachMethod,
-                         testing::Values("auto", "pgs", "newton", "lemke"),
+                         testing::Values("auto", "pgs", "newton", "lemke", "principal"),
                          [](const auto& given) { return std::string(given.param); });
 
 TEST_P(EachMethod, SolvesClosedForms) {
@@ -134,7 +134,7 @@ TEST(Complementarity, SolvesSaddlePointsWithZeroDiagonal) {
   ComplementarityProblem p = lcp(M, Eigen::Vector3d(0, 0, -2));
   p.lo.setConstant(-infinity);
   p.hi[0] = 0.5;
-  for (const char* method : {"auto", "newton", "lemke"}) {
+  for (const char* method : {"auto", "newton", "lemke", "principal"}) {
     const auto s = solve(p, {.solver = method});
     ASSERT_EQ(s.status, Status::converged) << method << ": " << s.message;
     EXPECT_LT((s.z - Eigen::Vector3d(0.5, 1.5, 1.5)).norm(), 1e-7) << method;
@@ -184,7 +184,7 @@ TEST(Complementarity, ProvesThatSemidefiniteProblemsAreInfeasible) {
       ASSERT_LT(q.dot(y), 0);
       const ComplementarityProblem p = lcp(M, q);
       const std::string of = "n = " + std::to_string(n) + ", trial " + std::to_string(trial);
-      for (const char* solver : {"lemke", "auto"}) {
+      for (const char* solver : {"lemke", "principal", "auto"}) {
         const auto s = solve(p, {.solver = solver});
         EXPECT_EQ(s.status, Status::infeasible) << of << ": " << s.message;
         expect_proof(p, s.certificate, of);
@@ -227,10 +227,103 @@ TEST(Complementarity, CallsNothingInfeasibleThatHasASolution) {
     const Matrix M = 3 * numbers.matrix(n, n);
     Vector z = Vector::Zero(n), w = Vector::Zero(n);
     for (int i = 0; i < n; ++i) (numbers() > 0 ? z : w)[i] = std::abs(numbers());
-    for (const char* solver : {"lemke", "auto"}) {
+    for (const char* solver : {"lemke", "principal", "auto"}) {
       const auto s = solve(lcp(M, w - M * z), {.solver = solver});
       EXPECT_NE(s.status, Status::infeasible) << "trial " << trial;
       EXPECT_EQ(s.certificate.size(), 0);
+    }
+  }
+}
+
+// Least-index pivots end for sufficient matrices (den Hertog, Roos and Terlaky 1993), positive
+// semi-definite ones with zeros on their diagonal among them: linear programs, min cᵀx with A x ≥ b
+// and x ≥ 0, whose optimality conditions have a skew matrix. Feasible and dual feasible by choice.
+TEST(Complementarity, PrincipalPivotsSolveLinearPrograms) {
+  Numbers numbers(31);
+  for (int trial = 0; trial < 40; ++trial) {
+    const int variables = 1 + trial / 3, rows = 1 + trial / 2;
+    const Matrix A = numbers.matrix(rows, variables);
+    const Vector x = numbers.matrix(variables, 1).cwiseMax(0),
+                 y = numbers.matrix(rows, 1).cwiseMax(0);
+    const Vector b = A * x - numbers.matrix(rows, 1).cwiseMax(0);
+    const Vector c = A.transpose() * y + numbers.matrix(variables, 1).cwiseMax(0);
+    const int n = variables + rows;
+    Matrix M = Matrix::Zero(n, n);
+    M.topRightCorner(variables, rows) = -A.transpose();
+    M.bottomLeftCorner(rows, variables) = A;
+    Vector q(n);
+    q << c, -b;
+    double value[2];
+    for (const bool pivots : {false, true}) {
+      const auto s =
+          solve(lcp(M, q), {.solver = pivots ? "principal" : "lemke", .tolerance = 1e-10});
+      ASSERT_EQ(s.status, Status::converged) << trial << ": " << s.message;
+      value[pivots ? 1 : 0] = c.dot(s.z.head(variables));
+    }
+    EXPECT_NEAR(value[0], value[1], 1e-9 * (1 + std::abs(value[0]))) << trial;
+  }
+}
+
+/// q such that a z with its w is a solution: both drawn, one of each pair of a bounded row zero.
+void choose_load(Numbers& numbers, ComplementarityProblem& p) {
+  const int n = p.size();
+  Vector z(n), w(n);
+  for (int i = 0; i < n; ++i) {
+    const bool below = std::isfinite(p.lo[i]), above = std::isfinite(p.hi[i]);
+    const double pick = numbers(), size = std::abs(numbers());
+    z[i] = below && above ? 0.5 * (p.lo[i] + p.hi[i]) : below ? p.lo[i] + size : numbers();
+    w[i] = 0;
+    if (below && pick > 0.3) {
+      z[i] = p.lo[i];
+      w[i] = std::abs(numbers());
+    } else if (above && pick < -0.3) {
+      z[i] = p.hi[i];
+      w[i] = -std::abs(numbers());
+    }
+  }
+  p.q = w - p.M * z;
+}
+
+// The kinds that other codes collect: positive semi-definite LCPs of low rank with a skew part,
+// circuits (free voltages with a conductance matrix, currents of diodes between nodes, whose block
+// is zero), relays between bounds. All are monotone and have a solution: `auto` finds one to 1e-10.
+TEST(Complementarity, SolvesGeneratedFamiliesOfTheCollectedKinds) {
+  Numbers numbers(77);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int n = 2 + trial % 30;
+    const Matrix C = numbers.matrix(n, std::max(1, n / 2)), S = numbers.matrix(n, n);
+    ComplementarityProblem semidefinite =
+        lcp(C * C.transpose() + 0.3 * (S - S.transpose()), Vector::Zero(n));
+    choose_load(numbers, semidefinite);
+
+    const int nodes = 1 + n / 2, diodes = n;
+    Matrix circuit = Matrix::Zero(nodes + diodes, nodes + diodes);
+    for (int k = 0; k < nodes; ++k) circuit(k, k) = 0.1 + std::abs(numbers());
+    for (int k = 0; k < diodes; ++k) {
+      const int from = k % nodes, to = (k + 1 + k / nodes) % nodes;
+      circuit(nodes + k, from) += 1;
+      circuit(from, nodes + k) -= 1;
+      if (to == from) continue;
+      circuit(nodes + k, to) -= 1;
+      circuit(to, nodes + k) += 1;
+    }
+    ComplementarityProblem bridge = lcp(circuit, Vector::Zero(nodes + diodes));
+    bridge.lo.head(nodes).setConstant(-infinity);
+    choose_load(numbers, bridge);
+
+    ComplementarityProblem relay =
+        lcp(C * C.transpose() + 0.01 * Matrix::Identity(n, n), Vector::Zero(n));
+    relay.lo.setConstant(-1);
+    relay.hi.setConstant(1);
+    choose_load(numbers, relay);
+
+    for (const auto& [name, p] :
+         {std::pair<const char*, const ComplementarityProblem&>("semidefinite", semidefinite),
+          {"bridge", bridge},
+          {"relay", relay}}) {
+      const auto s = solve(p, {.tolerance = 1e-10});
+      EXPECT_EQ(s.status, Status::converged) << name << " " << trial << ": " << s.message;
+      EXPECT_LE(natural_map_residual(p, s.z), 1e-10) << name << " " << trial;
     }
   }
 }

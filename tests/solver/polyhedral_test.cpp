@@ -59,34 +59,25 @@ StepProblem random_problem(std::mt19937& random, int dofs, int contacts, int joi
 
 // Theorem 5.1: M̃ with a positive definite symmetric part makes the condensed matrix copositive, r
 // in the range that Lemke's method needs, so that it ends at a solution, never on a ray, in exact
-// arithmetic. Rounding in redundant rows ends nine of ten thousand on one; what those are is the
-// certificate's business, and PolyhedralSolver goes on with Newton's method.
-TEST(Polyhedral, LemkeSolvesTenThousandRandomStepProblems) {
-  std::mt19937 random(2004);
-  std::vector<std::pair<StepProblem, int>> left;
+// arithmetic. A fifth of the rows repeat others, whose zeros rounding may make negative.
+class Lemke : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(Polyhedral, Lemke, testing::Values(2004U, 90001U, 90002U));
+
+TEST_P(Lemke, SolvesTenThousandRandomStepProblems) {
+  std::mt19937 random(GetParam());
+  double worst = 0;
   for (int trial = 0; trial < 10000; ++trial) {
     const auto number = [&](int low, int high) {
       return std::uniform_int_distribution<int>(low, high)(random);
     };
     const StepProblem p =
         random_problem(random, number(2, 7), number(1, 4), number(0, 2), trial % 2 == 0);
-    const int edges = number(3, 8);
-    const PolyhedralForm form = polyhedral_form(p, {.edges = edges}, true);
+    const PolyhedralForm form = polyhedral_form(p, {.edges = number(3, 8)}, true);
     const ComplementaritySolution s = solve(form.problem, {.solver = "lemke", .tolerance = 1e-9});
-    if (s.status != Status::converged) left.emplace_back(p, edges);
+    EXPECT_EQ(s.status, Status::converged) << "trial " << trial << ": " << s.message;
+    worst = std::max(worst, s.residual);
   }
-  EXPECT_LE(left.size(), 12U);
-  RecordProperty("rays", static_cast<int>(left.size()));
-  int solved = 0;
-  for (const auto& [p, edges] : left) {
-    PolyhedralSolver solver;
-    Vector x, lambda;
-    StepSolveReport report;
-    solver.solve(p, {.edges = edges}, {.tolerance = 1e-8}, x, lambda, report);
-    solved += report.status == Status::converged ? 1 : 0;
-  }
-  RecordProperty("solved_by_newton", solved);
-  EXPECT_GE(2 * solved, static_cast<int>(left.size())) << solved << " of " << left.size();
+  RecordProperty("worst", fmt::format("{:.1e}", worst));
 }
 
 // zᵀA z = xᵀGᵀPG x + λᵀμ c_n ≥ 0 for z ≥ 0, of problems without joints.

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepper/scenes.h"
+#include "long/random_mechanism.h"
 #include "urto/mechanics/textbook.h"
 
 namespace urto {
@@ -509,6 +509,16 @@ TEST(DviJoint, TurntableCarriesWhatStandsOnIt) {
   Simulation run(m, fixed(1e-3, 0.5));
   run_to_end(run);
   EXPECT_NEAR(run.state().q[0], 0.02, 5e-5);
+  EXPECT_EQ(run.checkpoint().missed, 0);
+}
+
+// A loop of six bodies whose joints nearly depend on each other in some positions, with a limit in
+// reach: what is eliminated with the bodies came back with a momentum that was off by 2e-6 in a
+// step that was said to have converged.
+TEST(DviJoint, MechanismWithALimitMeetsTheToleranceNearItsDeadPoints) {
+  const Model m = random_mechanism(105);
+  Simulation run(m, {.duration = 0.44, .step = 1e-3});
+  run_to_end(run);
   EXPECT_EQ(run.checkpoint().missed, 0);
 }
 

@@ -1,6 +1,7 @@
 // Tests that write files: each has a folder of its own, which goes away with it.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <unistd.h>
@@ -13,8 +14,10 @@ class FolderTest : public testing::Test {
  protected:
   void SetUp() override {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              (std::string("urto-") + test->name() + "-" + std::to_string(getpid()));
+    std::string name = test->name();  // that of a test with parameters has a slash
+    std::ranges::replace(name, '/', '-');
+    folder_ =
+        std::filesystem::temp_directory_path() / ("urto-" + name + "-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

@@ -18,7 +18,9 @@ function stepPlots(data) {
   const { time, columns, panels } = data.steps;
   if (time.length === 0) return [];
   return panels.map((panel) => {
-    const shown = panel.columns.filter(({ column }) => panel.total || some(columns[column]));
+    // Bodies have an energy, also where it is zero; equations have none.
+    const total = panel.total && data.model.bodies.length > 0;
+    const shown = panel.columns.filter(({ column }) => total || some(columns[column]));
     const series = shown.map(({ column, label }) => ({ name: label, band: panel.total ? energyBand(data, column) : undefined, values: panel.factor === 1 ? columns[column] : columns[column].map((x) => panel.factor * x) }));
     if (series.length === 0) return null;
     if (panel.total) series.push({ name: 'total', band: energyBand(data, 'total'), values: time.map((_, k) => series.reduce((sum, s) => sum + s.values[k], 0)) });

@@ -3,6 +3,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { strict as assert } from 'node:assert';
 import { clock, large, launch, open, picture, until } from './browser.mjs';
 import { writeFlexible, writeStates } from './samples.mjs';
@@ -171,6 +172,35 @@ test('flexible surfaces, every kind of shape, and systems without bodies', async
   assert.equal(await two.page.locator('.explore .plot canvas').count(), 1);
   assert.deepEqual(two.complaints, []);
   await two.context.close();
+});
+
+test('a circuit has its states and no energy of bodies', async (browser) => {
+  assert.equal(run('circuits/rectifier.json', 'circuit'), 0);
+  const { page, complaints, context } = await open(browser, report('circuit'), { viewport: large });
+  const titles = await page.locator('.plots h3').allTextContents();
+  assert(titles.some((title) => title.startsWith('Certificates')), titles.join());
+  assert(!titles.some((title) => title.startsWith('Energy')), titles.join());
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('a sweep leads from its table to the runs', async (browser) => {
+  const folder = join(work, 'sweep');
+  assert.equal(spawnSync(urto, ['sweep', join(scenes, 'pendulum.json'), '--set', 'L=0.5,1', '--duration', '0.2', '--what', 'rod.z', '-q', '-o', folder]).status, 0);
+  const context = await browser.newContext({ viewport: large, offline: true });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on('console', (m) => { if (m.type() === 'error') complaints.push(m.text()); });
+  page.on('pageerror', (e) => complaints.push(e.message));
+  await page.goto(pathToFileURL(join(folder, 'sweep.html')).href);
+  assert.equal(await page.locator('tbody tr').count(), 2);
+  assert((await page.locator('svg circle').count()) >= 8, 'a mark for every run');
+  await shot(page, 'sweep');
+  assert.equal(await page.locator('tbody a').first().getAttribute('href'), 'L=0.5/report.html');
+  await page.locator('tbody a').first().click();
+  await until(page, () => Boolean(window.urto));
+  assert.deepEqual(complaints, []);
+  await context.close();
 });
 
 test('one body that flies off does not make the others small', async (browser) => {

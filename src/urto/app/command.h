@@ -19,6 +19,7 @@ enum ExitCode : int {
 
 void add_solve_command(CLI::App& app, int& exit_code);
 void add_generate_command(CLI::App& app, int& exit_code);
+void add_convert_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_statics_command(CLI::App& app, int& exit_code);
 void add_modes_command(CLI::App& app, int& exit_code);
@@ -28,6 +29,7 @@ void add_report_command(CLI::App& app, int& exit_code);
 void add_view_command(CLI::App& app, int& exit_code);
 void add_plot_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
+void add_sweep_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
 
 /// "urto: error: …" on stderr.

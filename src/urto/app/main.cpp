@@ -145,9 +145,11 @@ int run(int argc, char** argv) {
   add_view_command(app, exit_code);
   add_plot_command(app, exit_code);
   add_compare_command(app, exit_code);
+  add_sweep_command(app, exit_code);
   add_export_command(app, exit_code);
   add_solve_command(app, exit_code);
   add_generate_command(app, exit_code);
+  add_convert_command(app, exit_code);
   add_memory_limit(app);
   if (argc <= 1) {
     fmt::print(stderr, "{}", app.help());

@@ -1,29 +1,21 @@
 #include "urto/page/compare_page.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "urto/error.h"
 #include "urto/file/whole_file.h"
-#include "urto/page/page_asset.h"
-#include "urto/page/page_text.h"
+#include "urto/page/plots_page.h"
 
 namespace urto {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-constexpr std::string_view page_mark = "<!doctype html><!-- urto-comparison -->";
 constexpr std::string_view page_name = "compare.html", table_name = "runs.csv";
-/// Points of all curves of a page: some 8 MB of text.
-constexpr std::size_t most_points = 400000, least_points = 500, enough_points = 4000;
 
 // ---- Panels
 
@@ -114,67 +106,6 @@ void add_orders(const Comparison& comparison, bool of_tolerance, PlotPanel& pane
   }
 }
 
-// ---- The page
-
-/// The lowest and the highest value of equal stretches, in their order: no peak is lost.
-PlotSeries thinned(const PlotSeries& from, std::size_t points) {
-  if (from.values.size() <= points) return from;
-  PlotSeries out = from;
-  out.values.clear();
-  out.along.clear();
-  const std::size_t stretches = points / 2, size = from.values.size();
-  const auto add = [&](std::size_t k) {
-    out.along.push_back(from.along[k]);
-    out.values.push_back(from.values[k]);
-  };
-  for (std::size_t s = 0; s < stretches; ++s) {
-    const std::size_t first = s * size / stretches, last = (s + 1) * size / stretches;
-    std::size_t low = first, high = first;
-    for (std::size_t k = first; k < last; ++k) {
-      if (!(from.values[k] >= from.values[low])) low = k;
-      if (!(from.values[k] <= from.values[high])) high = k;
-    }
-    add(std::min(low, high));
-    if (low != high) add(std::max(low, high));
-  }
-  return out;
-}
-
-/// Seven digits, which is more than a plot shows; what is no number is null.
-json short_numbers(const std::vector<double>& values) {
-  json out = json::array();
-  for (const double x : values)
-    out.push_back(std::isfinite(x) ? json(std::stod(fmt::format("{:.7g}", x))) : json(nullptr));
-  return out;
-}
-
-json to_json(const std::vector<PlotPanel>& panels) {
-  std::size_t curves = 1;
-  for (const PlotPanel& panel : panels) curves += panel.series.size();
-  const std::size_t points = std::clamp(most_points / curves, least_points, enough_points);
-  json out = json::array();
-  for (const PlotPanel& panel : panels) {
-    json series = json::array();
-    for (const PlotSeries& whole : panel.series) {
-      const PlotSeries s = thinned(whole, points);
-      series.push_back({{"name", s.name},
-                        {"colour", s.colour},
-                        {"along", short_numbers(s.along)},
-                        {"values", short_numbers(s.values)}});
-    }
-    out.push_back({{"title", panel.title},
-                   {"label", panel.label},
-                   {"log", panel.log},
-                   {"along", panel.along},
-                   {"log_along", panel.log_along},
-                   {"marks", panel.marks},
-                   {"zoom", panel.title.ends_with(", zoom")},
-                   {"note", panel.note},
-                   {"series", std::move(series)}});
-  }
-  return out;
-}
-
 struct TableColumn {
   std::string_view name;
   double (*number)(const ComparedRun&);
@@ -200,20 +131,17 @@ std::string end_of(const ComparedRun& run) {
   return run.failure.empty() ? "finished" : run.failure;
 }
 
-json table_of(const Comparison& comparison) {
-  json names{"run"}, rows = json::array();
-  for (const TableColumn& column : columns) names.push_back(column.name);
-  names.push_back("end");
+PageTable table_of(const Comparison& comparison) {
+  PageTable table{.columns = {"run"}, .coloured = true};
+  for (const TableColumn& column : columns) table.columns.emplace_back(column.name);
+  table.columns.emplace_back("end");
   for (const ComparedRun& run : comparison.runs) {
-    json row{run.label};
-    for (const TableColumn& column : columns) {
-      const double x = column.number(run);
-      row.push_back(std::isfinite(x) ? json(x) : json(nullptr));
-    }
-    row.push_back(end_of(run));
-    rows.push_back(std::move(row));
+    std::vector<PageCell> row{PageWord{run.label}};
+    for (const TableColumn& column : columns) row.emplace_back(column.number(run));
+    row.emplace_back(PageWord{.text = end_of(run), .bad = !run.failure.empty()});
+    table.rows.push_back(std::move(row));
   }
-  return {{"columns", std::move(names)}, {"rows", std::move(rows)}};
+  return table;
 }
 
 std::vector<std::string> remarks_of(const Comparison& comparison) {
@@ -238,31 +166,7 @@ std::string said(const Comparison& comparison) {
       comparison.truth);
 }
 
-void write_page(const Comparison& comparison, const ComparisonPage& page,
-                const std::vector<PlotPanel>& panels, const fs::path& file) {
-  const json document{{"title", page.title.empty() ? "Comparison" : page.title},
-                      {"description", page.description},
-                      {"said", said(comparison)},
-                      {"remarks", remarks_of(comparison)},
-                      {"table", table_of(comparison)},
-                      {"panels", to_json(panels)}};
-  const std::string text = document.dump(-1, ' ', false, json::error_handler_t::replace);
-  const std::string title = document["title"].get<std::string>() + " · Urto";
-  const std::array<std::pair<std::string_view, std::string>, 2> parts = {
-      {{"{{urto-title}}", html_text(title)}, {"{{urto-json}}", script_safe(text)}}};
-  write_filled(comparison_template(), parts, file);
-}
-
 // ---- Tables
-
-std::string csv_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c;
-    if (c == '"') out += c;
-  }
-  return out + '"';
-}
 
 void write_runs(const Comparison& comparison, const fs::path& file) {
   fmt::memory_buffer text;
@@ -312,13 +216,6 @@ std::string file_name(std::string_view title) {
   return out;
 }
 
-bool is_ours(const fs::path& page) {
-  std::ifstream in(page, std::ios::binary);
-  std::string start(page_mark.size(), '\0');
-  in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return in && start == page_mark;
-}
-
 }  // namespace
 
 std::vector<PlotPanel> comparison_panels(const Comparison& comparison, const ComparisonPage& page) {
@@ -358,7 +255,7 @@ void refuse_foreign_comparison(const fs::path& directory) {
   if (!fs::exists(directory, error)) return;
   if (!fs::is_directory(directory, error))
     throw InputError(directory.string(), "no directory", "a directory, or none of that name");
-  if (is_ours(directory / page_name)) return;
+  if (is_plots_page(directory / page_name)) return;
   for (const std::string_view name : {page_name, table_name, std::string_view("run-1.csv")}) {
     if (fs::exists(directory / name, error)) {
       throw InputError((directory / name).string(), "a file that no comparison wrote",
@@ -370,15 +267,15 @@ void refuse_foreign_comparison(const fs::path& directory) {
 std::vector<fs::path> write_comparison(const Comparison& comparison, const ComparisonPage& page,
                                        const fs::path& directory) {
   refuse_foreign_comparison(directory);
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) {
-    throw InputError(directory.string(), "a directory that cannot be made: " + error.message(),
-                     "a place to write to");
-  }
-  const std::vector<PlotPanel> panels = comparison_panels(comparison, page);
+  make_directory(directory);
+  const PlotsPage drawn{.title = page.title.empty() ? "Comparison" : page.title,
+                        .description = page.description,
+                        .said = said(comparison),
+                        .remarks = remarks_of(comparison),
+                        .table = table_of(comparison),
+                        .panels = comparison_panels(comparison, page)};
   std::vector<fs::path> out{directory / page_name};
-  write_page(comparison, page, panels, out.back());
+  write_plots_page(drawn, out.back());
   out.push_back(directory / table_name);
   write_runs(comparison, out.back());
   for (std::size_t k = 0; k < comparison.runs.size(); ++k) {
@@ -386,7 +283,7 @@ std::vector<fs::path> write_comparison(const Comparison& comparison, const Compa
     write_run(comparison, comparison.runs[k], out.back());
   }
   if (page.pictures.empty()) return out;
-  for (const PlotPanel& panel : panels) {
+  for (const PlotPanel& panel : drawn.panels) {
     out.push_back(directory / fmt::format("{}.{}", file_name(panel.title), page.pictures));
     draw_plot({&panel, 1}, page.title, out.back());
   }

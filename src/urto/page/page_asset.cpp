@@ -10,11 +10,11 @@
 
 URTO_EMBED("page", URTO_PAGE_FILE);
 URTO_EMBED("plot", URTO_PLOT_FILE);
-URTO_EMBED("comparison", URTO_COMPARISON_FILE);
+URTO_EMBED("plots", URTO_PLOTS_FILE);
 
 extern "C" {
 extern const char urto_page_begin[], urto_page_end[], urto_plot_begin[], urto_plot_end[];
-extern const char urto_comparison_begin[], urto_comparison_end[];
+extern const char urto_plots_begin[], urto_plots_end[];
 }
 
 namespace urto {
@@ -23,9 +23,8 @@ std::string_view page_template() {
   return {urto_page_begin, static_cast<std::size_t>(urto_page_end - urto_page_begin)};
 }
 
-std::string_view comparison_template() {
-  return {urto_comparison_begin,
-          static_cast<std::size_t>(urto_comparison_end - urto_comparison_begin)};
+std::string_view plots_template() {
+  return {urto_plots_begin, static_cast<std::size_t>(urto_plots_end - urto_plots_begin)};
 }
 
 std::string_view plot_script() {

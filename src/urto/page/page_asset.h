@@ -5,8 +5,8 @@
 
 namespace urto {
 
-std::string_view page_template();        ///< viewer/dist/page.html, built by script/viewer
-std::string_view plot_script();          ///< page/plot.py
-std::string_view comparison_template();  ///< page/compare.html
+std::string_view page_template();   ///< viewer/dist/page.html, built by script/viewer
+std::string_view plot_script();     ///< page/plot.py
+std::string_view plots_template();  ///< page/plots.html
 
 }  // namespace urto

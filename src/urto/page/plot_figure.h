@@ -28,6 +28,7 @@ struct PlotPanel {
   std::string along = "time [s]";  ///< label of the x axis
   bool log_along = false;
   bool marks = false;     ///< a point for every value
+  bool points = false;    ///< … and no line
   std::string note = {};  ///< a sentence for pages
 };
 

@@ -182,7 +182,8 @@ std::string to_text(const Value& v, std::size_t longest) {
 
 std::string to_name(const Value& v) {
   constexpr std::size_t longest = 255;
-  constexpr std::string_view expected = "a name: some characters, without '/'";
+  constexpr std::string_view expected =
+      "a name: some characters, without '/' and control characters";
   if (!v.json->is_string()) fail(v, expected);
   std::string name = v.json->get<std::string>();
   if (name.size() > longest)

@@ -32,6 +32,7 @@ Attempt gauss_seidel(const ComplementarityProblem& problem, const Vector& start,
                      const Limits& limits);
 Attempt newton(const ComplementarityProblem& problem, const Vector& start, const Limits& limits);
 Attempt lemke(const ComplementarityProblem& problem, const Limits& limits);
+Attempt principal_pivoting(const ComplementarityProblem& problem, const Limits& limits);
 
 inline Vector clamp(const ComplementarityProblem& p, const Vector& z) {
   return z.cwiseMax(p.lo).cwiseMin(p.hi);

@@ -20,11 +20,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using RowMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
-constexpr std::array<ComplementaritySolverInfo, 4> registry{{
-    {"auto", "pgs, newton and lemke in turn until one is certified"},
+constexpr std::array<ComplementaritySolverInfo, 5> registry{{
+    {"auto", "pgs, newton, lemke and principal in turn until one is certified"},
     {"pgs", "projected Gauss–Seidel; needs a positive diagonal"},
     {"newton", "semismooth Newton on the Fischer–Burmeister form"},
     {"lemke", "Lemke's pivoting, lexicographic; dense, up to 2000 rows"},
+    {"principal", "principal pivoting, many pairs at once, then by least index; up to 2000 rows"},
 }};
 
 /// Solves the equations of the rows that z leaves between their bounds, the others held there.
@@ -119,7 +120,7 @@ ComplementaritySolution solve(const ComplementarityProblem& p,
   const auto known = [&](const auto& info) { return info.name == options.solver; };
   if (std::none_of(registry.begin(), registry.end(), known)) {
     throw InputError("solver for complementarity problems", fmt::format("'{}'", options.solver),
-                     "auto, pgs, newton or lemke");
+                     "auto, pgs, newton, lemke or principal");
   }
   if (!(options.tolerance > 0)) {
     throw InputError("tolerance", fmt::format("{}", options.tolerance), "a number > 0");
@@ -190,6 +191,14 @@ ComplementaritySolution solve(const ComplementarityProblem& p,
   }
   if (!done && (automatic || options.solver == "lemke") && !limits.out_of_time()) {
     done = consider("lemke", complementarity::lemke(p, limits));
+  }
+  const bool proven = best.status == Status::infeasible;
+  if (!done && !proven && (automatic || options.solver == "principal") && !limits.out_of_time()) {
+    Limits share = limits;
+    // Least-index pivots may take exponentially many, and on a matrix that is not sufficient go
+    // round in circles.
+    if (automatic) share.max_iterations = std::min(limits.max_iterations, 1000);
+    done = consider("principal", complementarity::principal_pivoting(p, share));
   }
   if (done) {
     best.status = Status::converged;

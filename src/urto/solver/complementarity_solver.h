@@ -6,7 +6,9 @@
 //           problems, sparse
 //   lemke   Lemke's pivoting with lexicographic ratios: dense and exact; proves that there is no
 //           solution where no point satisfies the inequalities
-//   auto    these three in turn, each from the best point so far, until the residual meets the
+//   principal  principal pivoting, many pairs at once and then by least index: dense and exact,
+//           for P-matrices and positive semi-definite ones
+//   auto    these four in turn, each from the best point so far, until the residual meets the
 //           tolerance
 #pragma once
 

@@ -3,13 +3,6 @@
 #include <algorithm>
 
 namespace urto {
-namespace {
-
-// δ of joints, as for islands of joints only (island_solver.cpp).
-constexpr double joint_regularisation = 1e-12;
-
-}  // namespace
-
 // Row `row` of J_i times y_, which is in the order of the factor.
 double CoupledRows::at(const SaddleLdlt::System& island, const BlockRows& J, int i, int row) {
   double sum = 0;
@@ -65,7 +58,8 @@ bool CoupledRows::factorize(const StepProblem& p, const SaddleLdlt::System& isla
 }
 
 // q of the others is their velocity where bodies and joints move without them.
-bool CoupledRows::hold_joints(const StepProblem& p, const SaddleLdlt::System& island) {
+bool CoupledRows::hold_joints(const StepProblem& p, const SaddleLdlt::System& island,
+                              double regularisation) {
   held_.clear();
   others_.clear();
   for (const int i : island.blocks)
@@ -74,7 +68,7 @@ bool CoupledRows::hold_joints(const StepProblem& p, const SaddleLdlt::System& is
   SaddleLdlt::System joined = island;
   joined.blocks = held_;
   joined_.set(joined);
-  if (!joined_.factorize(joint_regularisation)) {
+  if (!joined_.factorize(regularisation)) {
     held_.clear();
     return false;
   }

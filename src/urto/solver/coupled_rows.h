@@ -5,10 +5,17 @@
 // are not swept by rows.
 #pragma once
 
+#include <array>
+
 #include "urto/linalg/saddle_ldlt.h"
 #include "urto/solver/row_access.h"
 
 namespace urto {
+
+/// δ of joints, relative to a row's own J H⁻¹ Jᵀ. Small: refinement removes δ against the smallest
+/// eigenvalue of J H⁻¹ Jᵀ, which light parts push far below the diagonal. Large: a redundant row's
+/// pivot is δ and must stay above rounding. So the small one is tried first.
+inline constexpr std::array<double, 3> joint_regularisations{1e-12, 1e-9, 1e-6};
 
 class CoupledRows {
  public:
@@ -16,9 +23,10 @@ class CoupledRows {
   /// H. False if H is not positive definite.
   [[nodiscard]] bool factorize(const StepProblem& p, const SaddleLdlt::System& island,
                                const Vector& mass_diagonal, RowBlocks& rows);
-  /// Joints are held by the factor from now on. False if they cannot be: then nothing has changed
-  /// but that `factorize` has to be called again.
-  [[nodiscard]] bool hold_joints(const StepProblem& p, const SaddleLdlt::System& island);
+  /// Joints are held by the factor from now on, with this δ. False if they cannot be: then nothing
+  /// has changed but that `factorize` has to be called again.
+  [[nodiscard]] bool hold_joints(const StepProblem& p, const SaddleLdlt::System& island,
+                                 double regularisation);
   /// Then, for sweeps: W itself, and W_ii with their inverses.
   void assemble(const StepProblem& p, const SaddleLdlt::System& island, RowBlocks& rows);
   /// All row blocks, without W: to measure.

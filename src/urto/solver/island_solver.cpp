@@ -11,10 +11,6 @@
 namespace urto {
 namespace {
 
-// δ relative to a row's own J H⁻¹ Jᵀ. Small: refinement removes δ against the smallest eigenvalue
-// of J H⁻¹ Jᵀ, which light parts push far below the diagonal. Large: a redundant row's pivot is δ
-// and must stay above rounding. So the small one is tried first.
-constexpr std::array<double, 3> regularisations{1e-12, 1e-9, 1e-6};
 constexpr int refinements = 8;
 // Relative; four digits below the certificate that is asked for, as far as rounding allows. One
 // correction less than the last digit would need on long chains.
@@ -211,11 +207,11 @@ void IslandSolver::solve_linear() {
   system.place = linear_place_;
   linear_.set(system);
   const SaddleLdlt::Data data{.a = &p_->a, .b = &p_->b, .loads = linear_blocks_};
-  for (const double delta : regularisations) {
+  for (const double delta : joint_regularisations) {
     // From rest and the last multipliers: the first correction is the whole solution. Multipliers
     // that went astray are no start for the next attempt.
     for (const int n : linear_nodes_) x_->segment(system.H->start[n], system.H->size(n)).setZero();
-    if (delta != regularisations.front()) {
+    if (delta != joint_regularisations.front()) {
       for (const int i : linear_blocks_)
         lambda_->segment(p_->K.start[i], p_->K.sets[i].dim).setZero();
     }

@@ -14,6 +14,8 @@ namespace {
 
 // Row blocks up to which an island coupled by springs or joints is swept by rows: its W is dense.
 constexpr int most_coupled_blocks = 60;
+// What bodies recovered with their joints may be off, of the tolerance.
+constexpr double recovered = 0.5;
 // Of the scaled entries of a mass block: more, and it is not symmetric (delassus.cpp).
 constexpr double symmetric_enough = 1e-9;
 
@@ -97,17 +99,24 @@ bool IslandSolver::sweep_joined(Worker& w, const Island& island, Swept& swept) {
     swept.failed = !w.coupled.factorize(*p_, system, mass_diagonal_, rows_);
     if (swept.failed) return true;
   }
-  if (!w.coupled.hold_joints(*p_, system)) return false;
-  for (const int k : system.nodes) x_->segment(system.H->start[k], system.H->size(k)).setZero();
-  w.coupled.assemble(*p_, system, rows_);
   RowAccess& rows = w.sweeps.sweeps().rows();
-  rows.set(w.coupled.view_by_rows(*p_, system, rows_), *x_, *lambda_);
-  w.sweeps.run(&system, *island_options_, start_, swept.result);
-  // W is as good as its factor: what counts is measured on the bodies.
-  rows.set(w.coupled.view(*p_, system, rows_), *x_, *lambda_);
-  w.sweeps.measure(*island_options_, swept.result);
-  swept.tried = true;
-  return true;
+  for (const double delta : joint_regularisations) {
+    if (!w.coupled.hold_joints(*p_, system, delta)) continue;
+    for (const int k : system.nodes) x_->segment(system.H->start[k], system.H->size(k)).setZero();
+    w.coupled.assemble(*p_, system, rows_);
+    rows.set(w.coupled.view_by_rows(*p_, system, rows_), *x_, *lambda_);
+    w.sweeps.run(&system, *island_options_, start_, swept.result);
+    // W is as good as its factor: what counts is measured on the bodies. So is the balance of
+    // momentum, which no row tells: near a dead point corrections end far from it.
+    rows.set(w.coupled.view(*p_, system, rows_), *x_, *lambda_);
+    w.sweeps.measure(*island_options_, swept.result);
+    swept.tried = rows.off_recovery() <= recovered * island_options_->tolerance;
+    if (swept.tried) return true;
+    // What went astray is no start for the next attempt.
+    swept.result = {.history = swept.result.history};
+    for (const int i : system.blocks) lambda_->segment(p_->K.start[i], p_->K.sets[i].dim).setZero();
+  }
+  return false;
 }
 
 void IslandSolver::fill_factored(const SaddleLdlt::System& system) {

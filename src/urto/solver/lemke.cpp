@@ -1,8 +1,8 @@
 // Lemke's complementary pivoting with the lexicographic ratio test (Cottle, Pang and Stone, The
 // Linear Complementarity Problem, 4.4 and 4.9), which cannot cycle on degenerate problems. A mixed
-// problem is first written as an LCP: bounds are shifted to zero, upper bounds get a slack row, and
-// a free unknown is eliminated, or where its block is singular split in two of opposite sign.
-// Dense; may take exponentially many pivots (Murty), usually about as many as rows.
+// problem is first written as an LCP (standard_lcp.h). Dense; the tableau is made anew from the
+// matrix now and then, and before its end is believed. May take exponentially many pivots (Murty),
+// usually about as many as rows.
 //
 // It ends at a solution or on a secondary ray. By Farkas' lemma a y with y ≥ 0, Mᵀy ≤ 0, qᵀy < 0
 // proves that no z ≥ 0 has M z + q ≥ 0, so that there is no solution. Where M is copositive-plus,
@@ -23,116 +23,21 @@
 
 #include "urto/linalg/checked.h"
 #include "urto/solver/complementarity_methods.h"
+#include "urto/solver/standard_lcp.h"
 
 namespace urto::complementarity {
 namespace {
 
-/// z = z₀ + S y with y ≥ 0, M y + q ≥ 0 complementary.
-struct Standard {
-  Matrix M;
-  Vector q;
-  Matrix S;
-  Vector z0;
-};
-
-/// Entries that are nothing but the rounding of their sums, and of the elimination before them,
-/// become zero: rows that follow from joints (a contact of what joints hold) would be scaled up to
-/// noise. `terms`, `loads`: the sizes of what M and q are sums of.
-void drop_rounding(const Matrix& terms, const Vector& loads, Standard& out) {
-  // M itself comes from a solve, of a matrix that may be a thousand times worse than one.
-  constexpr double rounding = 1e-12;
-  for (Eigen::Index i = 0; i < terms.rows(); ++i) {
-    for (Eigen::Index k = 0; k < terms.cols(); ++k) {
-      if (std::abs(out.M(i, k)) <= rounding * terms(i, k)) out.M(i, k) = 0;
-    }
-    if (std::abs(out.q[i]) <= rounding * loads[i]) out.q[i] = 0;
-  }
-}
-
-Standard standard_form(const ComplementarityProblem& p) {
-  const Matrix M(p.M);
-  std::vector<int> bounded, free;
-  for (int i = 0; i < p.size(); ++i) {
-    (std::isfinite(p.lo[i]) || std::isfinite(p.hi[i]) ? bounded : free).push_back(i);
-  }
-  const auto nb = static_cast<Eigen::Index>(bounded.size());
-  const auto nf = static_cast<Eigen::Index>(free.size());
-  // First an equivalent problem G y + g in the unknowns y: shifted bounds, then free ones
-  // eliminated or split.
-  Matrix S = Matrix::Zero(p.size(), nb);
-  Vector z0 = Vector::Zero(p.size());
-  std::vector<Eigen::Index> boxed;
-  for (Eigen::Index k = 0; k < nb; ++k) {
-    const int i = bounded[k];
-    const bool lower = std::isfinite(p.lo[i]);
-    S(i, k) = lower ? 1 : -1;
-    z0[i] = lower ? p.lo[i] : p.hi[i];
-    if (lower && std::isfinite(p.hi[i])) boxed.push_back(k);
-  }
-  Matrix eliminated;  // per free unknown, the sizes of the terms of its dependence on y, and on 1
-  Matrix rows = S.transpose();  // w of y: a sign change where y runs down from the upper bound
-  if (nf > 0) {
-    const Matrix Mff = M(free, free);
-    const Eigen::FullPivLU<Matrix> factor(Mff);
-    if (factor.isInvertible() && factor.rcond() > 1e-12) {
-      const Matrix Z = factor.solve(Matrix(M(free, Eigen::all)));
-      const Vector c = factor.solve(Vector(p.q(free) + M(free, Eigen::all) * z0));
-      const Matrix ZS = Z * S;
-      const Matrix sizes = M(free, Eigen::all).cwiseAbs();
-      eliminated.resize(nf, nb + 1);
-      eliminated.leftCols(nb) = Mff.cwiseAbs() * ZS.cwiseAbs() + sizes * S.cwiseAbs();
-      eliminated.col(nb) =
-          Mff.cwiseAbs() * c.cwiseAbs() + sizes * z0.cwiseAbs() + p.q(free).cwiseAbs();
-      eliminated = factor.inverse().cwiseAbs() * eliminated;
-      for (Eigen::Index k = 0; k < nf; ++k) {
-        z0[free[k]] = -c[k];
-        S.row(free[k]) = -ZS.row(k);
-      }
-    } else {
-      S.conservativeResize(Eigen::NoChange, nb + 2 * nf);
-      S.rightCols(2 * nf).setZero();
-      for (Eigen::Index k = 0; k < nf; ++k) {
-        S(free[k], nb + 2 * k) = 1;
-        S(free[k], nb + 2 * k + 1) = -1;
-      }
-      rows = S.transpose();
-    }
-  }
-  const Eigen::Index n = S.cols(), m = static_cast<Eigen::Index>(boxed.size());
-  Standard result;
-  result.M = Matrix::Zero(n + m, n + m);
-  result.M.topLeftCorner(n, n) = rows * M * S;
-  result.q.resize(n + m);
-  result.q.head(n) = rows * (M * z0 + p.q);
-  if (nf > 0) {
-    const Matrix sizes = rows.cwiseAbs() * M.cwiseAbs();
-    Matrix terms = sizes * S.cwiseAbs();
-    Vector loads = sizes * z0.cwiseAbs() + rows.cwiseAbs() * p.q.cwiseAbs();
-    if (eliminated.size() > 0) {
-      terms += sizes(Eigen::all, free) * eliminated.leftCols(nb);
-      loads += sizes(Eigen::all, free) * eliminated.col(nb);
-    }
-    drop_rounding(terms, loads, result);
-  }
-  for (Eigen::Index k = 0; k < m; ++k) {
-    result.M(boxed[k], n + k) = 1;
-    result.M(n + k, boxed[k]) = -1;
-    result.q[n + k] = p.hi[bounded[boxed[k]]] - p.lo[bounded[boxed[k]]];
-  }
-  result.S = Matrix::Zero(p.size(), n + m);
-  result.S.leftCols(n) = S;
-  result.z0 = z0;
-  return result;
-}
-
 /// w − M y − d y₀ = q, kept as (basis inverse) × [I | −M | −d | q].
 class Tableau {
  public:
-  Tableau(const Matrix& M, const Vector& q) : n_(q.size()), T_(n_, 2 * n_ + 2), basis_(n_) {
-    T_.leftCols(n_).setIdentity();
-    T_.middleCols(n_, n_) = -M;
-    T_.col(artificial()).setConstant(-1);
-    T_.col(artificial() + 1) = q;
+  Tableau(const Matrix& M, const Vector& q) : n_(q.size()), basis_(n_) {
+    start_.resize(n_, 2 * n_ + 2);
+    start_.leftCols(n_).setIdentity();
+    start_.middleCols(n_, n_) = -M;
+    start_.col(artificial()).setConstant(-1);
+    start_.col(artificial() + 1) = q;
+    T_ = start_;
     for (Eigen::Index i = 0; i < n_; ++i) basis_[i] = i;
     scale_ = std::max(1.0, M.cwiseAbs().maxCoeff());
   }
@@ -185,6 +90,17 @@ class Tableau {
     return std::exchange(basis_[row], entering);
   }
 
+  /// From the matrix, for the basis that is there: without what pivots have made of rounding.
+  /// Leaves all as it is where that basis is singular.
+  void refresh() {
+    const Eigen::PartialPivLU<Matrix> factor{Matrix(start_(Eigen::all, basis_))};
+    if (!(factor.rcond() > 1e-15)) return;
+    Matrix fresh = factor.solve(Matrix(start_));
+    if (!fresh.allFinite()) return;
+    T_ = fresh;
+    for (Eigen::Index i = 0; i < n_; ++i) T_.col(basis_[i]) = Vector::Unit(n_, i);
+  }
+
  private:
   bool precedes(Eigen::Index i, Eigen::Index k, Eigen::Index entering) const {
     const double pi = T_(i, entering), pk = T_(k, entering);
@@ -202,18 +118,18 @@ class Tableau {
 
   using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::Index n_;
-  RowMatrix T_;
+  RowMatrix start_, T_;
   std::vector<Eigen::Index> basis_;
   double scale_ = 1;
 };
 
-/// Does y prove that no point satisfies the inequalities?
-bool proves_infeasible(const Standard& lcp, const Vector& y) {
-  const double size = y.cwiseAbs().maxCoeff();
-  if (!(size > 0)) return false;
-  const double slack = 1e-9 * size * std::max(1.0, lcp.M.cwiseAbs().maxCoeff());
-  return y.minCoeff() >= -1e-9 * size && (lcp.M.transpose() * y).maxCoeff() <= slack &&
-         lcp.q.dot(y) < -1e-7 * size * lcp.q.cwiseAbs().maxCoeff();
+Vector row_scale(const Matrix& M) {
+  Vector sizes = Vector::Ones(M.rows());
+  for (Eigen::Index i = 0; i < M.rows(); ++i) {
+    const double size = M.row(i).cwiseAbs().maxCoeff();
+    if (size > 1e-200) sizes[i] = 1 / size;
+  }
+  return sizes;
 }
 
 /// Where a path of pivots ended.
@@ -226,19 +142,23 @@ struct Path {
 /// From the covering vector on. The artificial variable enters once, at the start.
 Path follow(const Matrix& M, const Vector& q, const Limits& limits) {
   // Rows of like size make the ratio tests' thresholds meaningful.
-  Vector scale = M.cwiseAbs().rowwise().maxCoeff().cwiseMax(1e-300);
-  scale = scale.unaryExpr([](double s) { return s > 1e-200 ? 1 / s : 1; });
-  Tableau tableau(scale.asDiagonal() * M, scale.cwiseProduct(q));
+  Tableau tableau(row_scale(M).asDiagonal() * M, row_scale(M).cwiseProduct(q));
   const Eigen::Index n = tableau.size();
   Path path{.end = Path::End::iteration_limit, .y = Vector::Zero(n), .pivots = 1};
   Eigen::Index left = tableau.pivot(tableau.first_row(), tableau.artificial());
+  const Eigen::Index refresh_every = 30 + n / 4;
   while (path.pivots < limits.max_iterations) {
     if (limits.out_of_time()) {
       path.end = Path::End::time_limit;
       return path;
     }
+    if (path.pivots % refresh_every == 0) tableau.refresh();
     const Eigen::Index entering = tableau.complement(left);
-    const Eigen::Index row = tableau.leaving_row(entering);
+    Eigen::Index row = tableau.leaving_row(entering);
+    if (row < 0) {
+      tableau.refresh();
+      row = tableau.leaving_row(entering);
+    }
     if (row < 0) {
       path.end = Path::End::ray;
       if (entering >= n) path.y[entering - n] = 1;
@@ -252,6 +172,7 @@ Path follow(const Matrix& M, const Vector& q, const Limits& limits) {
     ++path.pivots;
     if (left != tableau.artificial()) continue;
     path.end = Path::End::solution;
+    tableau.refresh();
     for (Eigen::Index i = 0; i < n; ++i) {
       if (tableau.basis()[i] >= n)
         path.y[tableau.basis()[i] - n] = std::max(0.0, tableau.values()[i]);
@@ -261,8 +182,45 @@ Path follow(const Matrix& M, const Vector& q, const Limits& limits) {
   return path;
 }
 
+/// How far y is from a solution.
+double defect(const StandardLcp& lcp, const Vector& y) {
+  const double size = lcp.q.norm();
+  return y.cwiseMin(lcp.M * y + lcp.q).norm() / (size > 0 ? size : 1);
+}
+
+/// Where rounding led to a ray, or to a basis that is none. The theorem needs zᵀM z ≥ 0 for z ≥ 0,
+/// and qᵀz ≥ 0 where M z is complementary to z: redundant rows have exact zeros there, which
+/// rounding may make negative. A little of the diagonal and of a positive vector makes up for that,
+/// and a proximal iteration takes the first of them back.
+Path follow_safely(const StandardLcp& lcp, const Limits& limits, int& pivots) {
+  const Vector sizes = row_scale(lcp.M).cwiseInverse();
+  const double load = row_scale(lcp.M).cwiseProduct(lcp.q).cwiseAbs().maxCoeff();
+  Path best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double little : {1e-11, 1e-10, 1e-9, 1e-8}) {
+    Matrix M = lcp.M;
+    M.diagonal() += little * sizes;
+    Vector y = Vector::Zero(lcp.size());
+    constexpr int rounds = 4;
+    for (int round = 0; round < rounds; ++round) {
+      const double added = round == 0 ? little * load : 0;
+      const Vector q = lcp.q + sizes.cwiseProduct(Vector::Constant(lcp.size(), added) - little * y);
+      Path path = follow(M, q, limits);
+      pivots += path.pivots;
+      if (path.end != Path::End::solution) break;
+      y = path.y;
+      const double left = defect(lcp, y);
+      if (!(left < least)) break;
+      least = left;
+      best = std::move(path);
+      if (least <= limits.tolerance) return best;
+    }
+  }
+  return best;
+}
+
 /// A y that proves that the inequalities have no point; empty if there is none or it was not found.
-Vector certificate_of(const Standard& lcp, const Limits& limits) {
+Vector certificate_of(const StandardLcp& lcp, const Limits& limits) {
   const Eigen::Index n = lcp.q.size();
   constexpr Eigen::Index largest = 400;  // the program has twice the size
   if (n > largest) return {};
@@ -302,19 +260,14 @@ bool is_semidefinite(const Matrix& M) {
   return values.size() == 0 || values[0] >= -1e-10 * std::max(1e-300, values.cwiseAbs().maxCoeff());
 }
 
-bool is_lcp(const ComplementarityProblem& p) {
-  return (p.lo.array() == 0).all() &&
-         (p.hi.array() == std::numeric_limits<double>::infinity()).all();
-}
-
-void explain_ray(const ComplementarityProblem& p, const Standard& lcp, const Vector& ray,
-                 const Limits& limits, Attempt& attempt) {
+void explain_ray(const StandardLcp& lcp, const Vector& ray, const Limits& limits,
+                 Attempt& attempt) {
   Vector y = proves_infeasible(lcp, ray) ? ray : certificate_of(lcp, limits);
   if (y.size() > 0) {
     attempt.status = Status::infeasible;
     attempt.message =
         "no point satisfies the inequalities, as a y ≥ 0 with Mᵀy ≤ 0 and qᵀy < 0 proves";
-    if (is_lcp(p)) attempt.certificate = y / y.maxCoeff();
+    if (lcp.is_itself) attempt.certificate = y / y.maxCoeff();
     return;
   }
   attempt.status = Status::failed;
@@ -333,22 +286,29 @@ Attempt lemke(const ComplementarityProblem& p, const Limits& limits) {
     attempt.message = fmt::format("{} rows, at most {}", p.size(), largest_dense);
     return attempt;
   }
-  const Standard lcp = standard_form(p);
-  const auto recover = [&](const Vector& y) { attempt.z = clamp(p, lcp.z0 + lcp.S * y); };
-  if (lcp.q.size() == 0 || lcp.q.minCoeff() >= 0) {
-    recover(Vector::Zero(lcp.q.size()));
+  const StandardLcp lcp = standard_lcp(p);
+  if (lcp.size() == 0 || lcp.q.minCoeff() >= 0) {
+    attempt.z = lcp.recover(p, Vector::Zero(lcp.size()));
     attempt.status = Status::converged;
     return attempt;
   }
-  const Path path = follow(lcp.M, lcp.q, limits);
+  Path path = follow(lcp.M, lcp.q, limits);
   attempt.iterations = path.pivots;
+  const bool lost = path.end == Path::End::solution ? !(defect(lcp, path.y) <= limits.tolerance)
+                                                    : path.end == Path::End::ray;
+  if (lost && !proves_infeasible(lcp, path.y)) {
+    Path safer = follow_safely(lcp, limits, attempt.iterations);
+    if (safer.end == Path::End::solution &&
+        (path.end == Path::End::ray || defect(lcp, safer.y) < defect(lcp, path.y)))
+      path = std::move(safer);
+  }
   switch (path.end) {
     case Path::End::solution:
-      recover(path.y);
+      attempt.z = lcp.recover(p, path.y);
       attempt.status = Status::converged;
       break;
     case Path::End::ray:
-      explain_ray(p, lcp, path.y, limits, attempt);
+      explain_ray(lcp, path.y, limits, attempt);
       break;
     case Path::End::iteration_limit:
       attempt.status = Status::iteration_limit;

@@ -71,9 +71,10 @@ void RowAccess::recover() {
 void RowAccess::recover_coupled() {
   if (!view_.held.empty()) {
     constexpr double goal = 1e-13;
-    constexpr int corrections = 4;
-    view_.mass->refine({.a = &view_.problem->a, .b = &view_.problem->b, .loads = view_.all}, goal,
-                       corrections, *x_, *lambda_);
+    constexpr int corrections = 8;
+    off_recovery_ =
+        view_.mass->refine({.a = &view_.problem->a, .b = &view_.problem->b, .loads = view_.all},
+                           goal, corrections, *x_, *lambda_);
     return;
   }
   const BlockRows& J = view_.problem->J;

@@ -61,6 +61,9 @@ class RowAccess {
   /// x = H⁻¹(a + Jᵀλ) on the nodes, also by rows if H is given; with the multipliers of what is
   /// held.
   void recover();
+  /// How far the last recovery was from its equations, relative to their data: of what is held they
+  /// may be singular, or nearly.
+  double off_recovery() const { return off_recovery_; }
 
   /// u = (W λ + q) of blocks[p]. A skew part of W is taken from the last `refresh`.
   void velocity(int p, double* u) const {
@@ -123,6 +126,7 @@ class RowAccess {
   Vector* x_ = nullptr;
   Vector* lambda_ = nullptr;
   Vector skew_, work_;
+  double off_recovery_ = 0;
   std::vector<int> all_ = {};  ///< 0, 1, 2, …
 };
 

@@ -116,6 +116,13 @@ EnergyAuditor::Sums EnergyAuditor::add_blocks(const Impulses& step, const StepMe
   return sums;
 }
 
+// What rows store that are no part of the step, too.
+void EnergyAuditor::add_reach(const Interactions& reach, Sums& sums) {
+  sums.stored = stored_in(reach, true) + stored_in(reach, false);
+  sums.one_sided_stores =
+      sums.one_sided_stores || std::any_of(reach.laws.begin(), reach.laws.end(), stores_one_sided);
+}
+
 // What impulses do to the kinetic energy, less the kinetic energy after them. Of an impulse
 // p = M(v⁺ − v) that is p·½(v + v⁺) − ½v⁺·Mv⁺ = −½v·Mv, whether it came in one part or, in an
 // impact, in two: so it remains to say what the rows did, `work`, and what M(v⁺ − v) is not: forces
@@ -289,9 +296,11 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   predicted_.resize(rows.rows());
   kept_.resize(1 + 2 * rows.rows());
   jumped_ = known_step_ > 0 && system_.rate_jumps(state, known_step_, rows, jumps_);
-  const Sums sums = share_sum(threads_, rows.blocks(), at_a_time, sums_, [&](int first, int last) {
+  Sums sums = share_sum(threads_, rows.blocks(), at_a_time, sums_, [&](int first, int last) {
     return add_blocks(step, memory, kept, first, last);
   });
+  const Interactions& reach = step.reach != nullptr ? *step.reach : rows;
+  if (step.reach != nullptr) add_reach(reach, sums);
   report.stored_before = sums.stored;
   stored_ = kept != nullptr ? kept->front() : sums.stored;
   potential_ = system_.energies(state).potential;
@@ -299,14 +308,15 @@ void EnergyAuditor::add(const State& state, const Impulses& step, const StepMemo
   given_ = given_by_impulses(step, sums.work);
   report.energy = sums.flow;
   add_forces(state, step, report.energy);
-  keep_rows(rows, sums);
+  keep_rows(rows, reach, sums);
 }
 
 // What `finish` will measure again.
-void EnergyAuditor::keep_rows(const Interactions& rows, const Sums& sums) {
+void EnergyAuditor::keep_rows(const Interactions& rows, const Interactions& reach,
+                              const Sums& sums) {
   same_equalities_ = sums.equalities ? keep_equalities(rows) : end_rows_.blocks() == 0;
   if (sums.one_sided_stores) {
-    soft_rows_ = rows;
+    soft_rows_ = reach;
   } else if (soft_rows_.blocks() > 0) {
     soft_rows_.clear(rows.J.columns);
   }
@@ -343,6 +353,13 @@ void EnergyAuditor::finish(const State& state, StepMemory& memory, StepReport& r
   report.audited = true;
   kept_[0] = report.stored;
   memory.arrays.at(audit_array).swap(kept_);
+}
+
+void EnergyAuditor::pass_on(const StepMemory& passing, StepMemory& memory) {
+  const std::vector<double>* from = passing.arrays.find(audit_array);
+  if (from == nullptr || memory.arrays.find(audit_array) == nullptr) return;
+  std::vector<double>& to = memory.arrays.at(audit_array);
+  if (!from->empty() && !to.empty()) to.front() = from->front();
 }
 
 void EnergyAuditor::displace(const State& from, const State& to, StepMemory& memory,

@@ -42,11 +42,17 @@ class EnergyAuditor {
     const std::vector<double>& push;  ///< per block, as in ImpulseKernel
     double h = 0;
     double late = 0;  ///< dampers act with (1 − late) v + late v⁺
+    /// All rows within reach, measured at the start, where `rows` are some of them only: what is no
+    /// part of the step may store energy. Null where `rows` are all.
+    const Interactions* reach = nullptr;
   };
   /// What impulses did at the state where their step started. Overwrites the flow.
   void add(const State& state, const Impulses& step, const StepMemory& memory, StepReport& report);
   /// The state where that step ended: joint error, stored energy, the defect.
   void finish(const State& state, StepMemory& memory, StepReport& report);
+  /// After a part of a step that leaves no memory of its own, `passing`, as an impact: what it left
+  /// stored is what the next part starts with.
+  static void pass_on(const StepMemory& passing, StepMemory& memory);
 
   /// A part of a smooth step.
   struct Motion {
@@ -101,6 +107,7 @@ class EnergyAuditor {
   void keep_block(const Impulses& step, int block);
   Sums add_blocks(const Impulses& step, const StepMemory& memory, const std::vector<double>* kept,
                   int first, int last);
+  static void add_reach(const Interactions& reach, Sums& sums);
   /// u = J v + g_t.
   static double rate_before(const Impulses& step, int row) {
     return step.rate_before[row] + step.rows.g_t[row];
@@ -122,7 +129,7 @@ class EnergyAuditor {
   void add_forces(const State& state, const Impulses& step, EnergyFlow& flow);
   double given_by_impulses(const Impulses& step, double work);
   double late(const Impulses& step, int row) const;
-  void keep_rows(const Interactions& rows, const Sums& sums);
+  void keep_rows(const Interactions& rows, const Interactions& reach, const Sums& sums);
   bool keep_equalities(const Interactions& rows);
   void look(const State& state, const Motion& at, Moment& out);
   void add_rows(const Motion& part, EnergyFlow& flow) const;

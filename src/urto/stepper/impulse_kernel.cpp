@@ -256,8 +256,16 @@ void ImpulseKernel::audit(const State& state, double late, const StepMemory& mem
                 .whole = whole_,
                 .push = push,
                 .h = h_,
-                .late = late},
+                .late = late,
+                .reach = reach},
                memory, report);
+}
+
+void ImpulseKernel::finish_audit_in_passing(const State& state, StepMemory& memory,
+                                            StepReport& report) {
+  StepMemory passing = memory;
+  auditor_.finish(state, passing, report);
+  EnergyAuditor::pass_on(passing, memory);
 }
 
 ImpulseKernel::ContactCounts ImpulseKernel::count(int first, int last) const {

@@ -32,6 +32,8 @@ class ImpulseKernel {
   SystemAccess system;
   SimulationOptions options;
   Interactions rows;
+  /// All that the stepper sees, where `rows` are a part of it; the audit asks what it stores.
+  const Interactions* reach = nullptr;
   StepProblem problem;                  ///< H by blocks; E from `compliance`
   std::vector<double> compliance = {};  ///< per row
   /// Per block, the speed at which the row pushes an overlap apart: what it gives of energy is
@@ -88,6 +90,8 @@ class ImpulseKernel {
   void finish_audit(const State& state, StepMemory& memory, StepReport& report) {
     auditor_.finish(state, memory, report);
   }
+  /// The same of a part of a step, an impact, that leaves `memory` to the next part as it found it.
+  void finish_audit_in_passing(const State& state, StepMemory& memory, StepReport& report);
   void remember(StepMemory& memory) const { urto::remember(rows, impulses, h_, memory); }
 
  private:

@@ -296,7 +296,7 @@ std::string MoreauJeanStepper::iterate(const State& state, double h, const StepM
     }
     if (k == kernel_.options.stepper.newton_iterations) {
       kernel_.certify(state, report);
-      if (off <= tolerance || report.solve.status != Status::converged || smallest) return {};
+      if (report.meets_tolerance || report.solve.status != Status::converged || smallest) return {};
       return fmt::format("no convergence in {} iterations: a residual of {:.1e}", k, off);
     }
     last = off;

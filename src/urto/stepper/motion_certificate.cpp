@@ -130,7 +130,10 @@ void MotionCertifier::check_positions() {
 }
 
 void MotionCertifier::check_velocities(bool motors_only) {
-  const double fastest = std::max(largest_entry(after_->state.v), largest_entry(before_->state.v));
+  double fastest = std::max(largest_entry(after_->state.v), largest_entry(before_->state.v));
+  // Slower than what a position could show, a body is at rest.
+  const double time = after_->state.t - before_->state.t;
+  if (time > 0) fastest = std::max(fastest, ulps * eps * reach_ / time);
   for (int i = 0; i < rows_.blocks(); ++i) {
     if (is_soft(rows_.laws[i]) || (motors_only && !rows_.laws[i].on_velocity)) continue;
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) {

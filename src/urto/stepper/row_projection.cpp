@@ -11,11 +11,14 @@ bool RowProjection::solve(const State& state, const Interactions& rows, std::spa
   if (!std::holds_alternative<BlockMatrix>(p.H)) p.H = BlockMatrix();
   BlockMatrix& M = std::get<BlockMatrix>(p.H);
   system_.mass(state, M);
-  Vector diagonal(M.rows());
+  diagonal_.resize(M.rows());
   for (int k = 0; k < M.blocks(); ++k)
-    diagonal.segment(M.start[k], M.size(k)) = M.block(k).diagonal();
-  p.J = {};
+    diagonal_.segment(M.start[k], M.size(k)) = M.block(k).diagonal();
   p.J.columns = rows.J.columns;
+  p.J.row_start.resize(1);
+  p.J.entry_start.resize(1);
+  p.J.entries.clear();
+  p.J.values.clear();
   p.K.sets.clear();
   p.K.start.resize(1);
   p.a.setZero(M.rows());
@@ -27,15 +30,15 @@ bool RowProjection::solve(const State& state, const Interactions& rows, std::spa
     double own = 0;
     for (int e = rows.J.entry_start[row.block]; e < rows.J.entry_start[row.block + 1]; ++e) {
       const BlockRows::Entry& entry = rows.J.entries[e];
-      const Eigen::Map<const Eigen::RowVectorXd> values(
-          rows.J.values.data() + entry.offset +
-              (row.row - rows.J.row_start[row.block]) * entry.width,
-          entry.width);
-      p.J.add_entry(entry.column, values);
-      own += values.cwiseAbs2()
-                 .cwiseQuotient(diagonal.segment(entry.column, entry.width).transpose())
-                 .sum();
+      const double* values = rows.J.values.data() + entry.offset +
+                             (row.row - rows.J.row_start[row.block]) * entry.width;
+      const auto offset = static_cast<int>(p.J.values.size());
+      p.J.entries.push_back({entry.column, entry.width, offset});
+      p.J.values.insert(p.J.values.end(), values, values + entry.width);
+      for (int c = 0; c < entry.width; ++c)
+        own += values[c] * values[c] / diagonal_[entry.column + c];
     }
+    p.J.entry_start.back() = static_cast<int>(p.J.entries.size());
     p.K.push_back(row.holds ? ConvexSet::free(1) : ConvexSet::nonnegative());
     p.b[static_cast<Eigen::Index>(k)] = row.off;
     compliance_.push_back(softness * own);

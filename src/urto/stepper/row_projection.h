@@ -32,7 +32,7 @@ class RowProjection {
   std::unique_ptr<Solver> solver_ = make_solver("auto");
   SolveOptions options_ = {.islands = true, .settle = false};
   StepSolveReport report_;
-  Vector multipliers_;
+  Vector multipliers_, diagonal_;
   std::vector<double> compliance_ = {};
 };
 

@@ -8,12 +8,12 @@
 //     v⁺ = 2v̄ − v,    q⁺ = q ⊕ h v̄                                                       (5.3)
 //
 // J and g_t at q ⊕ ½h v. Where a contact that is no part of this ends below zero, the step is
-// followed to the time of that collision along q̂(τ) = q ⊕ (τv + τ²/(2h)(v⁺ − v)), an impact is
-// solved there (two_phase_impact.h), and another step takes the rest: the grid stays uniform.
+// followed to the time of that collision (first_collision.h), an impact is solved there
+// (two_phase_impact.h), and another step takes the rest: the grid stays uniform.
 //
 // All is imposed on v̄, so that what is inconsistent in v changes its sign instead of dying out
 // (recipe 002 note 4): hence impacts, and a projection of positions and velocities after each step
-// (row_projection.h) unless the options choose otherwise.
+// (drift_projection.h) unless the options choose otherwise.
 //
 // Exact tangents where the symmetric part of H is positive definite, else (9.2)–(9.3), for which it
 // always is. Second order; what more than a hundred impacts in a step leave is taken by one step of
@@ -21,8 +21,8 @@
 #pragma once
 
 #include "urto/linalg/block_factor.h"
-#include "urto/stepper/passed_contacts.h"
-#include "urto/stepper/row_projection.h"
+#include "urto/stepper/drift_projection.h"
+#include "urto/stepper/first_collision.h"
 #include "urto/stepper/two_phase_impact.h"
 
 namespace urto {
@@ -57,9 +57,9 @@ class TrapezoidalLcpStepper final : public Stepper {
   void sort_contact(int block, double closed);
   bool block_was_pressed(int block) const;
   double normal_rate(int block) const;
-  void impact(State& state, double h, const StepMemory& memory, StepReport& report);
-  Blocks struck() const;
-  std::vector<double> restitution_of(const Blocks& blocks);
+  void impact(State& state, double h, StepMemory& memory, StepReport& report);
+  void find_struck();
+  void find_restitution();
 
   std::string advance(State& state, double h, bool last_resort, StepMemory& memory,
                       StepReport& report);
@@ -70,36 +70,34 @@ class TrapezoidalLcpStepper final : public Stepper {
   void assemble(const State& state, double h);
   void assemble(const State& state, double h, Tangent kind, BlockMatrix& H);
   void solve(const State& state, const StepMemory& memory, StepReport& report);
-  void place(const State& state, double h, double time, State& out) const;
-  double horizon(const State& state, double h);
-  double collision_time(const State& state, double h);
-  double gap_at(const State& state, double h, double time, int block);
-  double refine(const State& state, double h, int block, double low, double high, double guess);
+  void find_twist(const Vector& x);
+  TriedStep tried(const State& state, double h) const {
+    return {state, trial_, h, all_, start_rate_, is_held_};
+  }
   void follow(State& state, double h, double time, StepMemory& memory, StepReport& report);
-  void project(State& state);
-  void project_positions(State& state);
-  void project_velocities(State& state);
-  bool is_pressed(int block) const;
 
-  mutable ImpulseKernel kernel_;
+  ImpulseKernel kernel_;
   TwoPhaseImpact impact_;
-  PassedContacts passed_;
-  RowProjection projection_;
+  FirstCollision collision_;
+  DriftProjection drift_;
   BlockFactor definite_;
   double step_ = 0;                      ///< the whole of it [s]
   const StepMemory* before_ = nullptr;   ///< the last part, if nothing was hit since
   double theta_ = 0.5;                   ///< 1 in the step of last resort
   Interactions all_;                     ///< within reach, measured at the start of the part
   std::vector<double> start_rate_ = {};  ///< J v + g_t, per row of all_
-  Blocks held_ = {}, striking_ = {};
+  Blocks held_ = {}, striking_ = {}, struck_ = {};
+  std::vector<double> restitution_ = {};    ///< of struck_
   std::vector<std::uint8_t> is_held_ = {};  ///< per block of all_
   std::vector<double> start_gap_ = {};      ///< per row of kernel_.rows
-  State middle_, trial_, probe_;
+  State now_, middle_, trial_, before_move_, probe_;
+  StepMemory kept_;
+  StepReport part_;
   BlockMatrix general_;  ///< H itself
-  Vector force_, load_, mean_, increment_, work_;
-  std::vector<double> end_gap_ = {};  ///< per block of all_, where the trial ended
-  Blocks crossing_ = {};              ///< blocks that ended below zero
-  Interactions probed_;
+  // Each of one length, or assigning would allocate.
+  Vector force_, load_, last_, twist_, straight_, mean_, increment_;
+  Vector rates_, opposite_;
+  Interactions probed_;  ///< where active_contacts: predicted looks
   std::vector<std::pair<std::uint64_t, int>> hits_ = {};  ///< impacts in this step, by block id
   std::vector<Impact> impacts_ = {};
   std::string event_ = {};

@@ -1,4 +1,4 @@
-"""Structure-aware fuzz of scenes: urto check | run | view | statics | modes. usage: fuzz_scene.py N SEED"""
+"""Structure-aware fuzz of scenes: urto check | run | view | statics | modes | compare. usage: fuzz_scene.py N SEED"""
 import glob
 from lib import *
 try:
@@ -7,11 +7,11 @@ except ImportError: nancheck = None
 N, SEED = int(sys.argv[1]), int(sys.argv[2]); rnd = random.Random(SEED)
 T = Tally("scene")
 files = sorted(glob.glob(HERE + "/seeds/*.json"))
-extra = [f for f in sorted(glob.glob(PROJECT + "/scenes/*.json") + glob.glob(PROJECT + "/scenes/iftomm/*.json")) if not any(x in f for x in ("marbles", "bending", "tumble", "house"))]
+extra = [f for f in sorted(glob.glob(PROJECT + "/scenes/*.json") + glob.glob(PROJECT + "/scenes/*/*.json")) if not any(x in f for x in ("marbles", "bending", "tumble", "house"))]
 trees = [load_json(f) for f in files] * 4
 for f in extra:
-    t = load_json(f)
     if os.path.getsize(f) > 20000: continue
+    t = load_json(f)
     t.pop("$schema", None); s = t.setdefault("simulation", {}); s["duration"] = 10 * (s.get("step", 1e-3) if not isinstance(s.get("step", 1e-3), str) else 1e-3)
     trees.append(t)
 keys, vocab, donors = set(), set(), collections.defaultdict(list)
@@ -35,7 +35,8 @@ walk_schema(schema)
 # Every option of a run, with the words and numbers of its range: steppers, solvers and settings that no seed has.
 options = schema["$defs"]["simulation"]["properties"]
 words = {k: o[key] for k, o in options.items() for key in ("enum", "examples") if key in o}
-assert {"moreau-jean", "nonsmooth-alpha", "dvi-newton"} <= set(words["stepper"]) and "ipm" in words["solver"], "the schema of scenes has changed"
+with_contacts = ["dvi", "dvi-newton", "moreau-jean", "nonsmooth-alpha", "trapezoidal-lcp"]
+assert set(with_contacts) <= set(words["stepper"]) and "ipm" in words["solver"], "the schema of scenes has changed"
 for k, o in words.items(): donors[k] += o
 def setting(k):
     o = options[k]
@@ -60,10 +61,10 @@ for n in range(N):
         for _ in range(rnd.choice((1, 1, 2, 3, 6)) if ps else 0):
             p = rnd.choice(ps); v = get(m, p)
             set_at(m, p, rnd.choice((0, -v, v * 10.0 ** rnd.randint(-12, 12), v * 10.0 ** rnd.randint(-150, 150), v + rnd.uniform(-1, 1), v * rnd.uniform(0, 3), 1e-6, 1e6, 1e100, 1, v * (1 + 1e-12), 1e-17)))
-    if isinstance(m, dict) and isinstance(m.get("simulation"), dict) and rnd.random() < 0.5:
+    if isinstance(m, dict) and isinstance(m.get("simulation"), dict) and rnd.random() < (0.1 if "circuit" in m or "equations" in m else 0.5):
         sim = m["simulation"]
         # The options of the steppers with contacts are tried on them as often as not.
-        sim["stepper"] = rnd.choice(words["stepper"] + ["dvi", "dvi-newton", "moreau-jean", "nonsmooth-alpha", "moreau-jean", "nonsmooth-alpha"] * 3)
+        sim["stepper"] = rnd.choice(words["stepper"] + (with_contacts + with_contacts[2:]) * 3)
         if rnd.random() < 0.4: sim["solver"] = rnd.choice(words["solver"])
         for k in rnd.sample(drawn, rnd.choice((0, 1, 2, 4))): sim[k] = setting(k)
         if sim["stepper"] not in ("dvi", "dvi-newton"): sim.pop("adaptive", None)
@@ -72,11 +73,12 @@ for n in range(N):
     if rnd.random() < 0.05: text = mutate_bytes(rnd, text.encode("utf8", "surrogatepass"))
     else: text = text.encode("utf8", "surrogatepass")
     with open(path, "wb") as f: f.write(text)
-    how = rnd.choices(("run", "check", "view", "statics", "modes"), (70, 6, 8, 8, 8))[0]
+    how = rnd.choices(("run", "check", "view", "statics", "modes", "compare"), (70, 6, 8, 8, 8, 6))[0]
     out = os.path.join(d, "o"); shutil.rmtree(out, ignore_errors=True)
     args = {"run": ["run", path, "-o", out, "-q"] + ([] if rnd.random() < 0.3 else ["--no-report"]) + (["--csv"] if rnd.random() < 0.1 else []),
             "check": ["check", path], "view": ["view", path, "-o", d + "/v.html", "-q"],
-            "statics": ["statics", path, "--json"], "modes": ["modes", path, "--json"]}[how]
+            "statics": ["statics", path, "--json"], "modes": ["modes", path, "--json"],
+            "compare": ["compare", path, "-o", out, "--no-progress", "--json"] + rnd.choice([[], ["--reference", "none"], ["--steppers", "dvi,moreau-jean"], ["--steppers", "trapezoidal-lcp"], ["--solvers", "auto,nsgs"]])}[how]
     r = run(args, cwd=d, timeout=float(os.environ.get("HANG", "20")))
     extra = None
     if r.code in (0, 3) and how == "run" and not r.timed_out and nancheck:
@@ -90,7 +92,7 @@ for n in range(N):
         elif r.code == 0: extra = "exit0-no-result"
         elif "defect" not in r.err: extra = "exit3-no-result"
     if r.code == 2 and how == "run" and os.path.exists(out) and os.listdir(out): extra = "exit2-left-files " + ",".join(sorted(os.listdir(out)))
-    if r.code == 0 and how in ("statics", "modes"):
+    if r.code == 0 and how in ("statics", "modes", "compare"):
         try:
             j = json.loads(r.out)
             if "NaN" in r.out or "Infinity" in r.out: extra = "json-nan"
