@@ -1,4 +1,5 @@
 // A pile of capsules of 50 mm at steps in which they turn by up to a tenth of a radian.
+#include <map>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -59,6 +60,55 @@ double worst_overlap(int count, unsigned seed, double step) {
 TEST(Pile, CapsulesOverlapByWhatOneStepMissesOfTheirCurvature) {
   for (const unsigned seed : {1U, 2U, 3U}) EXPECT_LT(worst_overlap(60, seed, 2e-3), 0.8e-3) << seed;
   EXPECT_LT(worst_overlap(60, 1, 1e-3), 0.4e-3);
+}
+
+// How much deeper two capsules can be in each other after a step than before it. Their axes, D = 2r
+// apart, cross at the angle φ; along the one the gap to the other is s²φ²/(2D) at the distance s
+// from where they are nearest. A step has a row there and one at the end of the line, at s = L.
+// What turns one by Ω towards the other makes that gap s²φ²/(2D) − sΩ: least, −DΩ²/(2φ²), where no
+// row is. The end's row allows Ω ≤ Lφ²/(2D), so that it is −¼LΩ at most; and −½LΩ where the point
+// slides along the line as well, by up to L/2. Ω = ωh: of first order in the step at the worst
+// angle, of second at each.
+TEST(Pile, ACapsuleGoesDeeperInAStepByNoMoreThanTheTurnOfItsLine) {
+  constexpr double line = 0.04;
+  double worst = 0;
+  for (const unsigned seed : {1U, 2U}) {
+    const Model m = capsules_over_a_box(200, seed);
+    Simulation run(m, {.duration = 0.22, .step = 2e-3});
+    run.start();
+    SystemAccess system(run.system());
+    Interactions rows;
+    std::map<std::pair<int, int>, double> before;  // the gap of two bodies, if it is below zero
+    State start = run.state();
+    const auto turned = [&](int body) {  // by how much in the step, in the world
+      const int slot = m.bodies[body].slot;
+      if (slot < 0) return Vec3(0, 0, 0);
+      const Vec4 from = start.q.segment<4>(7 * slot + 3);
+      return rotate(from, rotation_difference(run.state().q.segment<4>(7 * slot + 3), from));
+    };
+    while (run.advance()) {
+      system.interactions(run.state(), {.h = 0, .envelope = 1e-4}, rows);
+      std::map<std::pair<int, int>, double> now;
+      for (int i = 0; i < rows.blocks(); ++i) {
+        const Contact& c = rows.contacts[rows.origins[i].index];
+        double& deepest = now[{c.body_a, c.body_b}];
+        deepest = std::min(deepest, rows.g[rows.J.row_start[i]]);
+      }
+      for (const auto& [pair, gap] : now) {
+        const double turn = (turned(pair.first) - turned(pair.second)).norm();
+        const auto old = before.find(pair);
+        const double deeper = (old == before.end() ? 0 : old->second) - gap;
+        EXPECT_LT(deeper, 0.5 * line * turn + 1e-5) << run.state().t;
+        if (deeper > 1e-4) worst = std::max(worst, deeper / (0.5 * line * turn));
+      }
+      before.swap(now);
+      start = run.state();
+    }
+    EXPECT_EQ(run.run_state(), RunState::finished) << run.failure();
+    RecordProperty("deepest-" + std::to_string(seed),
+                   std::to_string(run.checkpoint().worst_penetration));
+  }
+  EXPECT_GT(worst, 0.1);  // the bound is no idle one
 }
 
 }  // namespace

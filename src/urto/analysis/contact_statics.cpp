@@ -18,6 +18,8 @@ double largest(const Vector& v) {
   return v.size() > 0 ? v.cwiseAbs().maxCoeff() : 0.0;
 }
 
+constexpr double shortest = 1e-4;  ///< step that the search takes, of its first
+
 SimulationOptions relaxation_options(const StaticsOptions& options) {
   SimulationOptions o;
   o.contact_envelope = options.envelope;
@@ -27,6 +29,7 @@ SimulationOptions relaxation_options(const StaticsOptions& options) {
   o.stepper.implicit_forces = ImplicitForces::exact;
   o.stepper.project_joints = true;
   o.solver.tolerance = 0.01 * options.contact_tolerance;
+  if (options.stop) o.solver.on_progress = [&stop = options.stop](int, double) { return !stop(); };
   return o;
 }
 
@@ -157,6 +160,7 @@ StaticsReport Relaxation::find() {
   const double first = first_step(most);
   double h = first;
   double last = std::numeric_limits<double>::infinity();
+  double too_far = 0, shrunk = 1;  // the move of a step that was not taken, and h after it
   const int rounds = 10 * options_.max_iterations;
   while (report_.iterations < rounds) {
     if (options_.stop && options_.stop()) {
@@ -174,7 +178,19 @@ StaticsReport Relaxation::find() {
     }
     const double move = largest(system_.difference(trial_.q, state_.q));
     if (move > most) {
-      h *= std::clamp(0.9 * std::sqrt(most / move), 0.1, 0.9);
+      // Forces move bodies by h² of their acceleration: what goes as far in a shorter step is
+      // pushed apart.
+      const bool is_pushed = shrunk <= 0.2 && move > shrunk * too_far;
+      if (is_pushed || h < shortest * first) {
+        report_.message = fmt::format(
+            "no equilibrium nearby: bodies are in each other, and pushing them apart moves one by "
+            "{:.3g} m, expected at most {:.3g} m in a step",
+            move, most);
+        break;
+      }
+      too_far = move;
+      shrunk = std::clamp(0.9 * std::sqrt(most / move), 0.1, 0.9);
+      h *= shrunk;
       continue;
     }
     if (slides_away(h)) break;
@@ -182,6 +198,7 @@ StaticsReport Relaxation::find() {
     h *= way > 1.02 * last ? 0.6 : move < 0.5 * most ? 1.4 : 1;
     h = std::clamp(h, 1e-3 * first, 1e4 * first);
     last = way;
+    shrunk = 1;
     memory_ = memory;
     trial_.v.setZero();
     trial_.t = state_.t;

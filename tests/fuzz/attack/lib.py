@@ -12,31 +12,33 @@ os.makedirs(FOUND, exist_ok=True); os.makedirs(WORK, exist_ok=True)
 RSS_LIMIT = 2 << 30
 Result = collections.namedtuple("Result", "code seconds rss out err timed_out")
 
-def limits():
+def limits(seconds=None):
     os.setpgid(0, 0)
+    if seconds: resource.setrlimit(resource.RLIMIT_CPU, (max(1, math.ceil(seconds)), max(1, math.ceil(seconds)) + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 
 def run(args, timeout=20, cwd=None, env=None, stdin=None, preexec=limits):
-    """One process. Code is negative for a signal."""
+    """One process. Code is negative for a signal. The timeout is one of processor time, whatever else the machine does; one that only waits has six times as long."""
     e = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
              ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=0:max_allocation_size_mb=6000", UBSAN_OPTIONS="print_stacktrace=1")
     if env: e.update(env)
     fo, fe = tempfile.TemporaryFile(), tempfile.TemporaryFile()
     t0 = time.time()
     p = subprocess.Popen([URTO] + [str(a) for a in args], stdout=fo, stderr=fe, cwd=cwd, env=e,
-                         stdin=subprocess.DEVNULL, preexec_fn=preexec)
+                         stdin=subprocess.DEVNULL, preexec_fn=(lambda: limits(timeout)) if preexec is limits else preexec)
     timed_out = False
     def kill():
         nonlocal timed_out
         timed_out = True
         try: os.kill(p.pid, signal.SIGKILL)
         except ProcessLookupError: pass
-    timer = threading.Timer(timeout, kill); timer.start()
+    timer = threading.Timer(6 * timeout, kill); timer.start()
     _, status, usage = os.wait4(p.pid, 0)
     timer.cancel()
     p.returncode = os.waitstatus_to_exitcode(status)
+    timed_out = timed_out or p.returncode == -signal.SIGXCPU
     fo.seek(0); fe.seek(0)
     out = fo.read(4 << 20).decode("utf8", "replace"); err = fe.read(1 << 20).decode("utf8", "replace")
     fo.close(); fe.close()

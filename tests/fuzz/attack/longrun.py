@@ -31,7 +31,7 @@ for name, s in S.items():
     with h5py.File(o + "/result.h5", "r") as f:
         n = f["steps/time"].shape[0]; print("   steps %d, file %.1f MiB = %.0f bytes a step, report %.1f MiB" % (n, os.path.getsize(o + "/result.h5") / 2**20, os.path.getsize(o + "/result.h5") / n, os.path.getsize(o + "/report.html") / 2**20))
         if q.returncode == 0 and n != N: finding(name, "%d steps of %d" % (n, N))
-        if "steps/energy/kinetic" in f:
+        if "frames/position" in f:
             e = f["steps/energy/kinetic"][()] + f["steps/energy/potential"][()]; x = f["frames/position"][:, -1]
             print("   energy start %.6g, last %.6g; last time %.9g; body from %s to %s" % (e[0], e[-1], f["steps/time"][-1], x[0], x[-1]))
             if name == "box-at-rest" and np.abs(x - x[0]).max() > 1e-6: finding(name, "the box has moved by %g m" % np.abs(x - x[0]).max())
