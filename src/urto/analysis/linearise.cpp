@@ -87,9 +87,7 @@ double unbalanced(const Linearisation& l) {
   SaddleLu lu;
   lu.start(n, n + m);
   lu.add(l.M, 0, 0);
-  lu.add(l.J, n, 0);
-  lu.add(SparseMatrix(l.J.transpose()), 0, n);
-  for (int r = 0; r < m; ++r) lu.shift(n + r, -1);
+  lu.add_rows(l.J);
   if (!lu.factorize())
     throw InputError("linearisation", "a singular mass matrix or not a number",
                      "a mass matrix that is positive definite on the motions the joints allow");

@@ -55,9 +55,7 @@ class ConstrainedInverse {
     const SparseMatrix H = 0.5 * (l_.K + transposed) - sigma * l_.M;
     lu_.start(n, n + m);
     lu_.add(H, 0, 0);
-    lu_.add(l_.J, n, 0);
-    lu_.add(SparseMatrix(l_.J.transpose()), 0, n);
-    for (int r = 0; r < m; ++r) lu_.shift(n + r, -1);
+    lu_.add_rows(l_.J);
     if (!lu_.factorize())
       throw InputError("modes", "a stiffness that is singular at the shift",
                        "another number of modes, or a smaller model");

@@ -281,16 +281,31 @@ std::vector<std::vector<int>> eliminate(std::span<const int> sizes,
 
 void BlockLdlt::analyse(std::span<const int> sizes, std::span<const std::pair<int, int>> edges) {
   const int n = static_cast<int>(sizes.size());
+  usable_ = false;
   size_.assign(sizes.begin(), sizes.end());
   start_.assign(n + 1, 0);
   std::partial_sum(size_.begin(), size_.end(), start_.begin() + 1);
   std::vector<std::vector<int>> neighbours = eliminate(sizes, edges, order_);
   std::vector<int> position(n);
   for (int p = 0; p < n; ++p) position[order_[p]] = p;
+  place_blocks(position, neighbours);
+  list_targets(position);
+  edge_.clear();
+  for (const auto& [a, b] : edges) {
+    const bool a_first = position[a] < position[b];
+    const int row = a_first ? b : a;
+    const int column = a_first ? a : b;
+    edge_.push_back({row, column, offset_of(row, column, position)});
+  }
+  list_fill();
+  sign_.assign(n, 1);
+}
 
+void BlockLdlt::place_blocks(std::span<const int> position,
+                             std::vector<std::vector<int>>& neighbours) {
   int offset = 0;
-  diagonal_.assign(n, 0);
-  for (int k = 0; k < n; ++k) {
+  diagonal_.assign(size_.size(), 0);
+  for (std::size_t k = 0; k < size_.size(); ++k) {
     diagonal_[k] = offset;
     offset += size_[k] * size_[k];
   }
@@ -309,46 +324,44 @@ void BlockLdlt::analyse(std::span<const int> sizes, std::span<const std::pair<in
     largest = std::max(largest, column);
     off_start_.push_back(static_cast<int>(off_.size()));
   }
-  const auto find = [&](int row, int column) {
-    if (row == column) return diagonal_[row];
-    const int p = position[column];
-    for (int e = off_start_[p]; e < off_start_[p + 1]; ++e) {
-      if (off_[e].node == row) return off_[e].offset;
-    }
-    assert(false);
-    return -1;
-  };
+  values_.assign(offset, 0.0);
+  scratch_.assign(largest, 0.0);
+}
+
+int BlockLdlt::offset_of(int row, int column, std::span<const int> position) const {
+  if (row == column) return diagonal_[row];
+  const int p = position[column];
+  for (int e = off_start_[p]; e < off_start_[p + 1]; ++e) {
+    if (off_[e].node == row) return off_[e].offset;
+  }
+  assert(false);
+  return -1;
+}
+
+void BlockLdlt::list_targets(std::span<const int> position) {
   target_start_.assign(1, 0);
   target_.clear();
-  for (int p = 0; p < n; ++p) {
+  for (int p = 0; p < nodes(); ++p) {
     for (int j = off_start_[p]; j < off_start_[p + 1]; ++j) {
       for (int i = j; i < off_start_[p + 1]; ++i)
-        target_.push_back(find(off_[i].node, off_[j].node));
+        target_.push_back(offset_of(off_[i].node, off_[j].node, position));
     }
     target_start_.push_back(static_cast<int>(target_.size()));
   }
-  edge_.clear();
-  for (const auto& [a, b] : edges) {
-    const bool a_first = position[a] < position[b];
-    const int row = a_first ? b : a;
-    const int column = a_first ? a : b;
-    edge_.push_back({row, column, find(row, column)});
-  }
-  usable_ = false;
+}
+
+void BlockLdlt::list_fill() {
   std::vector<int> of_edges;
   for (const Edge& e : edge_) of_edges.push_back(e.offset);
   std::sort(of_edges.begin(), of_edges.end());
   fill_.clear();
-  for (int p = 0; p < n; ++p) {
+  for (int p = 0; p < nodes(); ++p) {
     for (int e = off_start_[p]; e < off_start_[p + 1]; ++e) {
       const int first = off_[e].offset, size = size_[off_[e].node] * size_[order_[p]];
       if (!std::binary_search(of_edges.begin(), of_edges.end(), first))
         fill_.emplace_back(first, size);
     }
   }
-  values_.assign(offset, 0.0);
-  scratch_.assign(largest, 0.0);
-  sign_.assign(n, 1);
 }
 
 void BlockLdlt::clear() {

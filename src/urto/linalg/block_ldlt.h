@@ -66,6 +66,12 @@ class BlockLdlt {
   struct Edge {
     int row = 0, column = 0, offset = 0;
   };
+  // Steps of `analyse`; `position` of each node in `order_`.
+  void place_blocks(std::span<const int> position, std::vector<std::vector<int>>& neighbours);
+  int offset_of(int row, int column, std::span<const int> position) const;
+  void list_targets(std::span<const int> position);
+  void list_fill();
+
   std::vector<int> size_, start_;
   std::vector<int> order_;      ///< nodes in order of elimination
   std::vector<int> diagonal_;   ///< node → offset

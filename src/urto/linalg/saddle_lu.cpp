@@ -86,6 +86,17 @@ void SaddleLu::add_rows(const BlockRows& upper, const BlockRows& lower,
   }
 }
 
+void SaddleLu::add_rows(const SparseMatrix& J) {
+  for (int c = 0; c < J.outerSize(); ++c) {
+    for (SparseMatrix::InnerIterator it(J, c); it; ++it) {
+      const int row = dofs_ + static_cast<int>(it.row());
+      add(row, c, it.value());
+      add(c, row, it.value());
+    }
+  }
+  for (int row = dofs_; row < dofs_ + J.rows(); ++row) shift(row, -1);
+}
+
 bool SaddleLu::factorize(KeptLu::Pivots pivots) {
   usable_ = dense_ ? factorize_dense() : factorize_sparse(pivots);
   return usable_;

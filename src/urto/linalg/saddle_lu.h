@@ -52,6 +52,8 @@ class SaddleLu {
   /// Constraint rows behind the velocities: `upper`ᵀ above, `lower` to the left, one rule per
   /// block. The two have the same pattern.
   void add_rows(const BlockRows& upper, const BlockRows& lower, std::span<const SaddleRow> rules);
+  /// Rigid rows, as a sparse matrix.
+  void add_rows(const SparseMatrix& J);
   /// Marks a constraint row: its shift has the sign of what its diagonal would be after
   /// elimination.
   void shift(int row, int sign) { shifts_.push_back({row, sign}); }

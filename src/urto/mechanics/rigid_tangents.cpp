@@ -175,13 +175,12 @@ void RigidSystem::rate_tangent(const State& state, const Interactions& rows, Sys
   if (!rows.contacts.empty()) scr.finder.place_colliders(state, 0);
   out = rows.J;
   std::fill(out.values.begin(), out.values.end(), 0.0);
-  const auto add = [&](int block, int row, int node,
-                       const Eigen::Ref<const Eigen::RowVectorXd>& values) {
+  using Six = Eigen::Matrix<double, 1, 6>;
+  const auto add = [&](int block, int row, int node, const Six& values) {
     for (int e = out.entry_start[block]; e < out.entry_start[block + 1]; ++e) {
       const BlockRows::Entry& entry = out.entries[e];
       if (entry.column != model_.layout.v_start[node]) continue;
-      Eigen::Map<Eigen::RowVectorXd>(out.values.data() + entry.offset + row * entry.width, 6) +=
-          values;
+      Eigen::Map<Six>(out.values.data() + entry.offset + row * entry.width) += values;
     }
   };
   for (int i = 0; i < rows.blocks(); ++i) {

@@ -1,7 +1,6 @@
 #include "urto/problem/certificate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -9,157 +8,10 @@
 #include <Eigen/SparseLU>
 
 #include "urto/linalg/checked.h"
+#include "urto/problem/certificate_laws.h"
 
 namespace urto {
 namespace {
-
-using Block = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_block, 1>;
-
-// The parts of a block that its normal bounds, with their lengths: sliding, rolling, spinning.
-struct Bounds {
-  int size = 0;
-  std::array<int, 3> first{}, count{};
-  std::array<double, 3> mu{}, length{};
-  void add(const Block& z, int at, int rows, double bound) {
-    first[size] = at;
-    count[size] = rows;
-    mu[size] = bound;
-    length[size++] = z.segment(at, rows).norm();
-  }
-};
-
-Bounds bounds_of(const ConvexSet& set, const Block& z) {
-  Bounds out;
-  if (set.kind == SetKind::cone) out.add(z, 1, set.dim - 1, set.mu);
-  if (set.kind != SetKind::rolling_cone) return out;
-  out.add(z, 1, 2, set.mu);
-  if (set.dim >= 5) out.add(z, 3, 2, set.mu_rolling);
-  if (set.dim == 4 || set.dim == 6) out.add(z, set.dim - 1, 1, set.mu_spinning);
-  return out;
-}
-
-// Moves z to the nearest point where the bounds in `active` hold with equality; false if that
-// breaks another.
-bool nearest_on_bounds(const Bounds& bounds, int active, Block& z) {
-  double sum = z[0];
-  double weight = 1;
-  double largest = 0;
-  for (int k = 0; k < bounds.size; ++k) {
-    largest = std::max(largest, bounds.length[k]);
-    if ((active >> k & 1) == 0) continue;
-    sum += bounds.mu[k] * bounds.length[k];
-    weight += bounds.mu[k] * bounds.mu[k];
-  }
-  const double n = sum / weight;
-  const double slack = 1e-12 * std::max(std::abs(n), largest);
-  if (n < 0) return false;
-  for (int k = 0; k < bounds.size; ++k) {
-    const double limit = bounds.mu[k] * n;
-    if ((active >> k & 1) == 0) {
-      if (bounds.length[k] > limit + slack) return false;
-      continue;
-    }
-    z.segment(bounds.first[k], bounds.count[k]) *=
-        bounds.length[k] > 0 ? limit / bounds.length[k] : 0;
-  }
-  z[0] = n;
-  return true;
-}
-
-// λ − Π_K(λ − v), written so that an inactive constraint returns v or λ themselves: with heavy
-// bodies ‖λ‖ is so large that forming λ − (λ − v) would lose v in rounding, and the certificate
-// would blame the solver for it.
-Block natural_map(const ConvexSet& set, const Block& lambda, const Block& v) {
-  const Block z = lambda - v;
-  switch (set.kind) {
-    case SetKind::free:
-      return v;
-    case SetKind::nonnegative:
-      return lambda.cwiseMin(v);
-    case SetKind::box: {
-      Block e(set.dim);
-      for (int i = 0; i < set.dim; ++i) {
-        e[i] = z[i] < set.lo ? lambda[i] - set.lo : z[i] > set.hi ? lambda[i] - set.hi : v[i];
-      }
-      return e;
-    }
-    case SetKind::cone: {
-      const double t = z.tail(set.dim - 1).norm();
-      if (z[0] >= 0 && t <= set.mu * z[0]) return v;
-      if (z[0] + set.mu * t <= 0) return lambda;
-      // The boundary ray nearest to z has direction (1, μ t̂).
-      Block direction(set.dim);
-      direction[0] = 1;
-      direction.tail(set.dim - 1) = set.mu * z.tail(set.dim - 1) / t;
-      return lambda - direction * (z.dot(direction) / direction.squaredNorm());
-    }
-    case SetKind::rolling_cone: {
-      // Dykstra-free: the nearest point over all choices of active bounds that are feasible for the
-      // others.
-      const Bounds bounds = bounds_of(set, z);
-      bool inside = z[0] >= 0;
-      for (int k = 0; k < bounds.size; ++k) {
-        inside = inside && bounds.length[k] <= bounds.mu[k] * z[0];
-      }
-      if (inside) return v;
-      Block best = Block::Zero(set.dim);
-      double best_distance = z.squaredNorm();
-      for (int active = 1; active < 1 << bounds.size; ++active) {
-        Block candidate = z;
-        if (!nearest_on_bounds(bounds, active, candidate)) continue;
-        const double d = (z - candidate).squaredNorm();
-        if (d < best_distance) {
-          best_distance = d;
-          best = candidate;
-        }
-      }
-      return lambda - best;
-    }
-  }
-  return v;
-}
-
-// The same of a contact whose friction has a polygon, or whose normal impulse has a floor: with u
-// itself, each part on what the normal impulse bounds it by. Zero where the law holds and only
-// there.
-Block natural_map_by_parts(const ConvexSet& set, const FrictionLaw& law, int block,
-                           const Block& lambda, const Block& u) {
-  Block e(set.dim);
-  e[0] = std::min(lambda[0] - law.floor_of(block), u[0]);
-  const Bounds bounds = bounds_of(set, u);
-  for (int k = 0; k < bounds.size; ++k) {
-    const int first = bounds.first[k], count = bounds.count[k];
-    const double radius = bounds.mu[k] * std::max(0.0, lambda[0]);
-    if (count == 1) {
-      const double z = lambda[first] - u[first];
-      e[first] = std::abs(z) <= radius ? u[first] : lambda[first] - std::copysign(radius, z);
-      continue;
-    }
-    const Eigen::Vector2d z = lambda.segment(first, 2) - u.segment(first, 2);
-    const Eigen::Vector2d nearest = nearest_in_polygon(law.edges, radius, z, law.phase_of(block));
-    // Inside, u itself: λ − (λ − u) would lose it in rounding.
-    e.segment(first, 2) = nearest == z ? Block(u.segment(first, 2))
-                                       : Block(lambda.segment(first, 2) - Block(nearest));
-  }
-  return e;
-}
-
-// The distance of λ to K is the natural map with v = 0.
-double distance_to(const ConvexSet& set, const Block& lambda) {
-  return natural_map(set, lambda, Block::Zero(set.dim)).norm();
-}
-
-// σ_K(−û) of the blocks where it is finite and not zero: boxes. For cones the infeasibility shows
-// in the natural map.
-double box_support(const ConvexSet& set, const Block& minus_u) {
-  if (set.kind != SetKind::box) return 0;
-  double sum = 0;
-  for (int i = 0; i < set.dim; ++i) {
-    const double bound = minus_u[i] > 0 ? set.hi : set.lo;
-    if (minus_u[i] != 0 && std::isfinite(bound)) sum += minus_u[i] * bound;
-  }
-  return sum;
-}
 
 // Fixed sizes: a rigid body's 6 × 6 block is the common case, and nothing here may allocate for it.
 using BodyMatrix =
@@ -429,25 +281,25 @@ Certifier::BlockMeasure Certifier::measure_block(const StepProblem& p, const Vec
                                                  Friction friction, int i) const {
   const ConvexSet& set = p.K.sets[i];
   const int first = p.K.start[i];
-  const Block l = lambda.segment(first, set.dim);
-  const Block ui = u_.segment(first, set.dim);
-  Block hat = ui;
+  const LawBlock l = lambda.segment(first, set.dim);
+  const LawBlock ui = u_.segment(first, set.dim);
+  LawBlock hat = ui;
   double sliding = 0;  // μ‖u_T‖ + μ_r‖u_R‖ + μ_s|u_S|
-  const Bounds bounds = bounds_of(set, ui);
+  const NormalBounds bounds = bounds_of(set, ui);
   for (int k = 0; k < bounds.size; ++k) sliding += bounds.mu[k] * bounds.length[k];
   if (friction == Friction::exact) hat[0] += sliding;
 
   BlockMeasure m;
   const bool by_parts = set.has_friction() && friction == Friction::exact && !law_.is_circle();
-  m.natural_map = (by_parts ? natural_map_by_parts(set, law_, i, l, ui) : natural_map(set, l, hat))
-                      .squaredNorm();
-  m.share = (by_parts ? natural_map_by_parts(set, law_, i, l, scale_[i] * ui)
-                      : natural_map(set, l, scale_[i] * hat))
+  m.natural_map =
+      (by_parts ? law_error_by_parts(set, law_, i, l, ui) : law_error(set, l, hat)).squaredNorm();
+  m.share = (by_parts ? law_error_by_parts(set, law_, i, l, scale_[i] * ui)
+                      : law_error(set, l, scale_[i] * hat))
                 .squaredNorm() /
             scale_[i];
   m.q = scale_[i] * q_.segment(first, set.dim).squaredNorm();
   m.terms = scale_[i] * terms_.segment(first, set.dim).squaredNorm();
-  m.cone_violation = distance_to(set, l);
+  m.cone_violation = distance_to_set(set, l);
   m.duality_gap = l.dot(hat) + box_support(set, -hat);
   switch (set.kind) {
     case SetKind::free:

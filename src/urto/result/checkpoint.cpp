@@ -10,6 +10,7 @@
 #include "urto/error.h"
 #include "urto/file/hdf5_io.h"
 #include "urto/file/whole_file.h"
+#include "urto/math/stored_vector.h"
 #include "urto/version.h"
 
 namespace urto {
@@ -116,8 +117,7 @@ void write_arrays(Hdf5File& file, const std::string& group, const NamedArrays& a
 
 void read_arrays(const Hdf5File& file, const std::string& group, NamedArrays& arrays) {
   for (const std::string& name : file.names(group)) {
-    const Vector found = file.numbers(fmt::format("{}/{}", group, name));
-    arrays.at(name).assign(found.data(), found.data() + found.size());
+    store(file.numbers(fmt::format("{}/{}", group, name)), arrays.at(name));
   }
 }
 
@@ -142,8 +142,7 @@ void read_memory(const Hdf5File& file, StepMemory& memory) {
   const std::vector<int> low = file.integers("/memory/id_low", high.size());
   const std::vector<int> start = file.integers("/memory/start", high.size());
   const std::vector<int> dim = file.integers("/memory/dim", high.size());
-  const Vector lambda = file.numbers("/memory/lambda");
-  memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
+  store(file.numbers("/memory/lambda"), memory.lambda);
   read_arrays(file, "/memory/arrays", memory.arrays);
   const auto values = static_cast<int>(memory.lambda.size());
   for (std::size_t k = 0; k < high.size(); ++k) {

@@ -1,28 +1,21 @@
 #include "urto/result/first_order_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <new>
 
 #include <fmt/format.h>
 
 #include "urto/error.h"
 #include "urto/file/number_text.h"
-#include "urto/memory_limit.h"
 #include "urto/result/result_file.h"
 #include "urto/result/run_directory.h"
+#include "urto/stepper/stopwatch.h"
 #include "urto/version.h"
 
 namespace urto {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A result knows the certificate of mechanics: its balance is that of the dynamics, its scaled
 /// natural map that of the law.
@@ -79,9 +72,9 @@ class FirstOrderRecording {
     double next = every_;
     const auto stopped = [&] { return request_.stop && request_.stop(); };
     while (!(interrupted_ = stopped())) {
-      const Clock::time_point begun = Clock::now();
+      Stopwatch clock;
       if (!run_.advance()) break;
-      writer_->add_step(record_first_order_step(run_, seconds_since(begun)));
+      writer_->add_step(record_first_order_step(run_, clock.lap()));
       const double t = run_.state().t;
       if (t >= next - crumb * every_ || run_.finished()) {
         writer_->add_frame(record_first_order_frame(*scene_.first_order, run_));
@@ -89,17 +82,17 @@ class FirstOrderRecording {
       }
       if (writer_->append_due()) {
         writer_->append(status());
-        check_in_place();
+        check_in_place(*writer_, request_);
       }
       if (request_.on_step)
         request_.on_step({t, scene_.options.duration, 0, run_.worst_residual()});
       if (scene_.options.stop_on_failure && run_.missed() > 0) break;
     }
-    check_in_place();
+    check_in_place(*writer_, request_);
     writer_->finish(status());
   }
 
-  void give_up(const std::string& why) { writer_->give_up(why); }
+  ResultWriter& writer() { return *writer_; }
   double time() const { return run_.state().t; }
 
  private:
@@ -118,18 +111,10 @@ class FirstOrderRecording {
     out.missed = run_.missed();
     out.worst_residual = run_.worst_residual();
     out.worst_residual_time = run_.worst_residual_time();
-    out.wall_seconds = seconds_since(begun_);
+    out.wall_seconds = since_start_.seconds();
     out.dofs = run_.system().states;
     out.equality_rows = run_.system().rows();
     return out;
-  }
-
-  // What this run says at its end is read from this file.
-  void check_in_place() const {
-    if (writer_->is_in_place()) return;
-    throw InputError(result_path(request_.directory).string(),
-                     "not the file that this run writes: it was removed or replaced",
-                     "the results of a run to stay where they are until it has ended");
   }
 
   const Scene& scene_;
@@ -138,7 +123,7 @@ class FirstOrderRecording {
   double every_;
   std::optional<ResultWriter> writer_ = {};
   bool interrupted_ = false;
-  Clock::time_point begun_ = Clock::now();
+  Stopwatch since_start_;
 };
 
 }  // namespace
@@ -205,30 +190,11 @@ RunOutcome run_first_order(const Scene& scene, const RunRequest& request) {
   {
     FirstOrderRecording recording(scene, request);
     recording.start(lock);
-    const auto give_up = [&](const std::string& why) {  // what was written before is kept
-      outcome.broken = fmt::format("the run ended at t = {:.9g} s: {}", recording.time(), why);
-      outcome.summary.verdict = {
-          Level::failure, {{.level = Level::failure, .what = "end", .text = outcome.broken + "."}}};
-      recording.give_up(outcome.broken);
-    };
-    try {
-      recording.step_until_done();
-    } catch (const InputError& error) {
-      give_up(error.what());
+    if (!record_run([&] { recording.step_until_done(); }, [&] { return recording.time(); },
+                    recording.writer(), outcome))
       return outcome;
-    } catch (const std::bad_alloc&) {
-      give_up(out_of_memory());
-      return outcome;
-    }
   }
-  {
-    const ResultReader recorded(result_path(request.directory));
-    outcome.summary = summarise(recorded);
-  }
-  write_verdict(result_path(request.directory), outcome.summary.verdict);
-  const ResultReader result(result_path(request.directory));
-  outcome.files.push_back(result_path(request.directory));
-  write_derived(result, request, outcome);
+  finish_directory(request, outcome);
   return outcome;
 }
 

@@ -1,16 +1,13 @@
 #include "urto/result/run.h"
 
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "urto/error.h"
 #include "urto/file/folder_lock.h"
-#include "urto/memory_limit.h"
 #include "urto/result/checkpoint.h"
 #include "urto/result/first_order_run.h"
 #include "urto/result/recorder.h"
@@ -18,16 +15,12 @@
 #include "urto/result/run_directory.h"
 #include "urto/result/start_look.h"
 #include "urto/stepper/one_sided.h"
+#include "urto/stepper/stopwatch.h"
 
 namespace urto {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double next_checkpoint(double t, double interval) {
   if (interval <= 0) return std::numeric_limits<double>::infinity();
@@ -86,8 +79,7 @@ class Recording {
   void start();
   void step_until_done();
   void close();
-  /// After an error of writing, or when memory has run out.
-  void give_up(const std::string& why);
+  ResultWriter& writer() { return *writer_; }
   const Simulation& run() const { return run_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   /// How far the finished run is from its limit; nothing if the caller stopped it before the end.
@@ -97,7 +89,6 @@ class Recording {
   void begin();
   void resume();
   RunStatus status() const;
-  void check_in_place() const;
   void save_checkpoint();
   void record_last_step(bool frame);
   bool go_on(const VerificationProgress& progress);
@@ -112,12 +103,12 @@ class Recording {
   std::optional<MotionSampler> sampler_ = {};
   RunStatus before_ = {};  ///< of a resumed run, how it stood
   bool stopped_ = false;   ///< the caller ended the verification
-  Clock::time_point begun_ = Clock::now();
+  Stopwatch since_start_;
 };
 
 void Recording::start() {
   request_.resume ? resume() : begin();
-  begun_ = Clock::now();
+  since_start_ = {};
 }
 
 void Recording::begin() {
@@ -146,7 +137,7 @@ void Recording::resume() {
 
 RunStatus Recording::status() const {
   RunStatus out = record_status(run_);
-  out.wall_seconds = before_.wall_seconds + seconds_since(begun_);
+  out.wall_seconds = before_.wall_seconds + since_start_.seconds();
   if (request_.resume) {  // the consistent start is not repeated
     out.dofs = before_.dofs;
     out.equality_rows = before_.equality_rows;
@@ -155,18 +146,10 @@ RunStatus Recording::status() const {
   return out;
 }
 
-// What this run says at its end is read from this file.
-void Recording::check_in_place() const {
-  if (writer_->is_in_place()) return;
-  throw InputError(result_path(request_.directory).string(),
-                   "not the file that this run writes: it was removed or replaced",
-                   "the results of a run to stay where they are until it has ended");
-}
-
 // The result first: a checkpoint counts rows that are safe.
 void Recording::save_checkpoint() {
   writer_->secure(status());
-  check_in_place();
+  check_in_place(*writer_, request_);
   write_checkpoint(checkpoint_path(request_.directory), {run_.checkpoint(), writer_->counts()},
                    scene_.normalized_json);
 }
@@ -187,7 +170,7 @@ void Recording::step_until_done() {
       next = next_checkpoint(run_.state().t, interval);
     } else if (writer_->append_due()) {
       writer_->append(status());
-      check_in_place();
+      check_in_place(*writer_, request_);
     }
     if (request_.on_step) {
       request_.on_step({run_.state().t, run_.end_time(), run_.report().contacts,
@@ -205,12 +188,8 @@ void Recording::close() {
   if (ended.status == "running") ended.status = "interrupted";
   // A failed run's last good checkpoint stays; its last state would only fail again.
   if (run_.run_state() != RunState::failed) save_checkpoint();
-  check_in_place();
+  check_in_place(*writer_, request_);
   writer_->finish(ended);
-}
-
-void Recording::give_up(const std::string& why) {
-  writer_->give_up(why);
 }
 
 bool Recording::go_on(const VerificationProgress& progress) {
@@ -252,39 +231,19 @@ RunOutcome run_scene(const Scene& scene, const RunRequest& request) {
     recording.start();
     outcome.start = recording.run().start_report();
     outcome.warnings = recording.warnings();
-    const auto give_up = [&](const std::string& why) {  // what was written before is kept
-      outcome.broken =
-          fmt::format("the run ended at t = {:.9g} s: {}", recording.run().state().t, why);
-      outcome.summary.verdict = {
-          Level::failure, {{.level = Level::failure, .what = "end", .text = outcome.broken + "."}}};
-      recording.give_up(outcome.broken);
-    };
-    try {
+    const auto steps = [&] {
       recording.step_until_done();
       recording.close();
-      if (scene.options.verify && recording.run().run_state() == RunState::finished) {
-        const std::optional<Verification> found = recording.verify();
-        if (found) write_verification(result_path(request.directory), *found);
-        outcome.verification_interrupted = !found;
-      }
-    } catch (const InputError& error) {
-      give_up(error.what());
+      if (!scene.options.verify || recording.run().run_state() != RunState::finished) return;
+      const std::optional<Verification> found = recording.verify();
+      if (found) write_verification(result_path(request.directory), *found);
+      outcome.verification_interrupted = !found;
+    };
+    if (!record_run(
+            steps, [&] { return recording.run().state().t; }, recording.writer(), outcome))
       return outcome;
-    } catch (const std::bad_alloc&) {
-      give_up(out_of_memory());
-      return outcome;
-    }
   }
-  {
-    const ResultReader recorded(result_path(request.directory));
-    outcome.summary = summarise(recorded);
-  }
-  write_verdict(result_path(request.directory), outcome.summary.verdict);
-  const ResultReader result(result_path(request.directory));
-  outcome.files.push_back(result_path(request.directory));
-  if (fs::exists(checkpoint_path(request.directory)))
-    outcome.files.push_back(checkpoint_path(request.directory));
-  write_derived(result, request, outcome);
+  finish_directory(request, outcome);
   return outcome;
 }
 

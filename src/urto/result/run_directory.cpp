@@ -1,9 +1,13 @@
 #include "urto/result/run_directory.h"
 
+#include <new>
+
+#include <fmt/format.h>
+
 #include "urto/error.h"
 #include "urto/file/whole_file.h"
+#include "urto/memory_limit.h"
 #include "urto/result/checkpoint.h"
-#include "urto/result/result_file.h"
 
 namespace urto {
 
@@ -53,6 +57,8 @@ void clear_directory(const RunRequest& request) {
   }
 }
 
+namespace {
+
 void write_derived(const ResultView& result, const RunRequest& request, RunOutcome& outcome) {
   for (const DerivedFiles& derived : request.derived) {
     if (!derived.wanted) continue;
@@ -64,6 +70,49 @@ void write_derived(const ResultView& result, const RunRequest& request, RunOutco
       outcome.unwritten.emplace_back(error.what());
     }
   }
+}
+
+}  // namespace
+
+void check_in_place(const ResultWriter& writer, const RunRequest& request) {
+  if (writer.is_in_place()) return;
+  throw InputError(result_path(request.directory).string(),
+                   "not the file that this run writes: it was removed or replaced",
+                   "the results of a run to stay where they are until it has ended");
+}
+
+bool record_run(const std::function<void()>& steps, const std::function<double()>& time,
+                ResultWriter& writer, RunOutcome& outcome) {
+  const auto give_up = [&](const std::string& why) {
+    outcome.broken = fmt::format("the run ended at t = {:.9g} s: {}", time(), why);
+    outcome.summary.verdict = {
+        Level::failure, {{.level = Level::failure, .what = "end", .text = outcome.broken + "."}}};
+    writer.give_up(outcome.broken);
+  };
+  try {
+    steps();
+  } catch (const InputError& error) {
+    give_up(error.what());
+    return false;
+  } catch (const std::bad_alloc&) {
+    give_up(out_of_memory());
+    return false;
+  }
+  return true;
+}
+
+void finish_directory(const RunRequest& request, RunOutcome& outcome) {
+  const fs::path file = result_path(request.directory);
+  {
+    const ResultReader recorded(file);
+    outcome.summary = summarise(recorded);
+  }
+  write_verdict(file, outcome.summary.verdict);
+  const ResultReader result(file);
+  outcome.files.push_back(file);
+  if (fs::exists(checkpoint_path(request.directory)))
+    outcome.files.push_back(checkpoint_path(request.directory));
+  write_derived(result, request, outcome);
 }
 
 }  // namespace urto

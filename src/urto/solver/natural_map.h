@@ -1,5 +1,5 @@
 // The natural map of the solvers: the running measure of how well −û ∈ N_K(λ) holds. The
-// certificate measures the same with code of its own, on purpose (problem/certificate.cpp).
+// certificate measures the same with code of its own, on purpose (problem/certificate_laws.cpp).
 #pragma once
 
 #include "urto/math/convex_set.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "urto/math/stored_vector.h"
 #include "urto/stepper/alpha_helpers.h"
 
 namespace urto {
@@ -165,7 +166,7 @@ double AlphaControl::smooth_error(double h, const Memory& control, const StepMem
       !(memory.h > 0)) {
     e_v_ = s.start.v + 0.5 * h * (a + b) - s.free.v;
   } else {
-    const Eigen::Map<const Vector> before(last->data(), n);
+    const Eigen::Map<const Vector> before = as_vector(*last);
     const double r = h / memory.h;
     e_v_ =
         s.start.v +
@@ -279,8 +280,7 @@ StepOutcome AlphaControl::step(State& state, double most, StepMemory& memory, St
     std::swap(state, trial_);
     std::swap(memory, trial_memory_);
     control.remember(memory);
-    memory.arrays.at(last_array)
-        .assign(s.a_hat_start.data(), s.a_hat_start.data() + s.a_hat_start.size());
+    store(s.a_hat_start, memory.arrays.at(last_array));
     StepOutcome done{.t = start + h};
     if (last) done.t = state.t = start + most;
     return done;

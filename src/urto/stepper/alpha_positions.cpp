@@ -37,11 +37,13 @@ int AlphaPositions::height(const Interactions& rows, int block) const {
 
 void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, bool flexible) {
   system_.mass(step.free, mass_);
-  problem_.H = mass_;
+  if (!std::holds_alternative<BlockMatrix>(problem_.H)) problem_.H.emplace<BlockMatrix>();
+  BlockMatrix& H = std::get<BlockMatrix>(problem_.H);
   flexible_ = false;
   const double h = step.h;
-  if (flexible) {
-    BlockMatrix H;
+  if (!flexible) {
+    H = mass_;
+  } else {
     for (const Tangent kind : {Tangent::exact, Tangent::semidefinite}) {
       H.start_assembly(system_.layout().v_start, BlockMatrix::Symmetry::symmetric);
       system_.assemble(step.free, {.mass = 1, .stiffness = step.scheme.kappa() * h * h}, kind, H);
@@ -49,7 +51,6 @@ void AlphaPositions::begin(const Interactions& detected, const AlphaStep& step, 
       if (kind == Tangent::semidefinite || factor_.factorize(H)) break;
     }
     flexible_ = H.values != mass_.values || H.couplings != mass_.couplings;
-    problem_.H = H;
   }
   with_springs_ = flexible;
   kappa_ = step.scheme.kappa() * h * h;
@@ -259,8 +260,8 @@ void AlphaPositions::share(AlphaStep& step, const Interactions& rows, const Vect
     }
   }
   transpose_multiply_add(turned_, along_, work_);
-  if (!factor_.factorize(mass_)) return;
-  factor_.solve(work_);
+  if (!mass_factor_.factorize(mass_)) return;
+  mass_factor_.solve(work_);
   const double h = step.h;
   step.a += (step.U - work_) / (step.scheme.beta * h * h);
   step.U = work_;

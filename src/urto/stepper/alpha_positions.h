@@ -63,7 +63,7 @@ class AlphaPositions {
   std::vector<double> compliance_ = {};
   BlockRows turned_;
   BlockMatrix mass_;
-  BlockFactor factor_;
+  BlockFactor factor_, mass_factor_;  ///< of H, which may couple nodes, and of the mass alone
   Vector x_, lambda_, along_, work_;
   Vector expected_;
   bool flexible_ = false, with_springs_ = false;

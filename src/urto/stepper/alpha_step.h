@@ -42,7 +42,7 @@ struct AlphaStep {
   void begin(SystemAccess& system, const State& from, double step, const Vector& a_hat_end);
   void follow(SystemAccess& system);
   /// The a⁺ whose ṽ is larger by `more`.
-  void add_free_velocity(const Vector& more) { a += more / (h * scheme.gamma); }
+  void add_free_velocity(const Eigen::Ref<const Vector>& more) { a += more / (h * scheme.gamma); }
 };
 
 /// [m] A gap that is no more than the rounding of positions is closed: ties are active.

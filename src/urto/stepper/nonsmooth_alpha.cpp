@@ -7,17 +7,11 @@
 #include <cmath>
 
 #include "urto/linalg/small_inverse.h"
+#include "urto/math/stored_vector.h"
 #include "urto/stepper/alpha_helpers.h"
 #include "urto/stepper/stopwatch.h"
 
 namespace urto {
-namespace {
-
-Eigen::Map<const Vector> as_vector(const std::vector<double>& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
-}
-
-}  // namespace
 
 NonsmoothAlphaStepper::NonsmoothAlphaStepper(const System& system, const SimulationOptions& options)
     : kernel_(system, options),
@@ -148,13 +142,11 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
   if (!recall_step(state, h, memory, trouble)) return trouble;
   carried_.recall(o.carried_contacts != CarriedContacts::none ? &memory : nullptr, all_, h);
   report.timings.rows += clock.lap();
-  const Vector reactions = lambda_;
-  const Vector a_hat = step_.a_hat_start;
   kernel_.v_after = state.v;
   exact_ = o.alpha_algorithm != AlphaAlgorithm::one_pass || modified();
   goal_ = 0.1 * kernel_.options.solver.tolerance;
   if (exact_) {
-    step_.begin(kernel_.system, state, h, Vector::Zero(a_hat.size()));
+    step_.begin(kernel_.system, state, h, Vector::Zero(kernel_.system.nv()));
     if (!equations_.begin(all_, step_, o)) {
       exact_ = false;
       report.solve.message = "rows that only one pass treats";
@@ -162,15 +154,14 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
   }
   if (o.alpha_variant == AlphaVariant::index_3) {
     exact_ = false;
-    step_.begin(kernel_.system, state, h, a_hat);
+    step_.begin(kernel_.system, state, h, step_.a_hat_start);
     trouble = index_3(report);
   } else if (exact_) {
     trouble = all_equations(state, h, impacts_, report);
   } else if (modified()) {
     trouble = "rows that the modified LCP does not treat";
   } else {
-    step_.begin(kernel_.system, state, h, a_hat);
-    lambda_ = reactions;
+    step_.begin(kernel_.system, state, h, step_.a_hat_start);
     trouble = one_pass(impacts_, report);
     if (!trouble.empty() && carried_.any()) {
       // What was carried can make the smooth motion one without a solution, where slip turns round.

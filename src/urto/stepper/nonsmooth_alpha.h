@@ -91,7 +91,7 @@ class NonsmoothAlphaStepper final : public CutStepper {
   void restart(const State& state, Vector& a, Vector& a_hat, Vector& reactions);
   bool ended(int block) const;
   void end_carried();
-  void pose_claim(const Vector& smooth_impulses);
+  void pose_claim(const Vector& taken_off);
   void finish(State& state, StepMemory& memory, StepReport& report);
   void tangential(const Vector& impulses, Vector& half) const;
 
@@ -141,6 +141,8 @@ class NonsmoothAlphaStepper final : public CutStepper {
   BlockMatrix free_turn_;
   Matrix node_mass_, node_inverse_;
   Vector node_row_;
+  Vector taken_off_;                             ///< −hλ̃ per row
+  Vector next_a_, next_a_hat_, next_reactions_;  ///< left to the next step
   Vector joint_lambda_, free_rate_, joint_rate_, reaction_, kept_velocity_, last_impulses_;
   Vector rate_, force_, inertia_, rhs_, solution_, smooth_out_, nu_out_;
   BlockFactor mass_factor_;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "urto/math/stored_vector.h"
 #include "urto/stepper/alpha_helpers.h"
 #include "urto/stepper/nonsmooth_alpha.h"
 
@@ -13,10 +14,6 @@ constexpr double approach_of_rest = 1e-9;  ///< [m/s]
 
 bool is_of_contact(const StepMemory::Item& item) {
   return item.id >> 63U != 0 || static_cast<Origin>(item.id >> 40U) == Origin::limit;
-}
-
-void store(const Vector& v, std::vector<double>& out) {
-  out.assign(v.data(), v.data() + v.size());
 }
 
 }  // namespace
@@ -59,10 +56,9 @@ void NonsmoothAlphaStepper::certify(const State& state, StepReport& report) {
   }
   // The smooth motion where it was solved: with the forces of v⁺ where all holds together, and
   // joints along ṽ.
-  const Vector reactions = smooth_out_;
-  after_.lambda.resize(joints_.rows());
+  if (after_.lambda.size() != joints_.rows()) after_.lambda.resize(joints_.rows());
   for (int r = 0; r < all_.rows(); ++r) {
-    if (joint_row_[r] >= 0) after_.lambda[joint_row_[r]] = reactions[r];
+    if (joint_row_[r] >= 0) after_.lambda[joint_row_[r]] = smooth_out_[r];
   }
   before_.state = state;
   certifier_.start();
@@ -256,7 +252,7 @@ void NonsmoothAlphaStepper::contact_paths(std::vector<ContactPath>& out) {
 
 // For the audit, M v⁺ = a + Jᵀp as the scheme says it: a is Hṽ of the velocity problem, with ṽ from
 // a⁺, less what its damping takes and what is in p already. So v⁺ is compared with its formula.
-void NonsmoothAlphaStepper::pose_claim(const Vector& smooth_impulses) {
+void NonsmoothAlphaStepper::pose_claim(const Vector& taken_off) {
   BlockMatrix& H = kernel_.H();
   Vector& a = kernel_.problem.a;
   multiply(H, kernel_.v_after, inertia_);
@@ -264,8 +260,7 @@ void NonsmoothAlphaStepper::pose_claim(const Vector& smooth_impulses) {
   kernel_.system.mass(step_.end, H);
   multiply(H, kernel_.v_after, inertia_);
   a += inertia_;
-  const Vector minus = -smooth_impulses;
-  transpose_multiply_add(kernel_.rows.J, minus, a);
+  transpose_multiply_add(kernel_.rows.J, taken_off, a);
 }
 
 void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport& report) {
@@ -281,7 +276,8 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
   // Impulses are those of the whole step: Λ and hλ̃. With them M v⁺ = a + Jᵀp has the forces in a.
   Interactions& rows = kernel_.rows;
   nu_out_.setZero(rows.rows());
-  Vector smooth = Vector::Zero(rows.rows());
+  Vector& smooth = next_reactions_;
+  smooth.setZero(rows.rows());
   for (int k = 0; k < rows.blocks(); ++k) {
     const int dim = rows.laws[k].dim, first = rows.J.row_start[k];
     const int from = all_.J.row_start[gated_[k]];
@@ -294,7 +290,8 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
   for (int k = 0; k < rows.blocks(); ++k)
     carried_out_.segment(rows.J.row_start[k], rows.laws[k].dim) =
         carried_.impulses().segment(gated_row_[k], rows.laws[k].dim);
-  pose_claim(h * smooth);
+  taken_off_ = -h * smooth;
+  pose_claim(taken_off_);
   kernel_.impulses += h * smooth;
   kernel_.v_before = state.v;
   kernel_.move_with_the_end();
@@ -306,12 +303,13 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
   kernel_.finish_audit(state, memory, report);
   kernel_.remember(memory);
 
-  Vector a = step_.a, a_hat = step_.a_hat;
+  next_a_ = step_.a;
+  next_a_hat_ = step_.a_hat;
   const StepperOptions& o = kernel_.options.stepper;
   if (event_ && o.restart && o.alpha_variant != AlphaVariant::index_3)
-    restart(state, a, a_hat, smooth);
-  store(a, memory.arrays.at(method_array));
-  store(a_hat, memory.arrays.at(motion_array));
+    restart(state, next_a_, next_a_hat_, smooth);
+  store(next_a_, memory.arrays.at(method_array));
+  store(next_a_hat_, memory.arrays.at(motion_array));
   store(smooth, memory.arrays.at(reaction_array));
   std::vector<double>& ends = memory.arrays.at(event_array);
   ends.assign(rows.rows(), 0);

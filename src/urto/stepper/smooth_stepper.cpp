@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "urto/error.h"
+#include "urto/math/stored_vector.h"
 #include "urto/stepper/one_sided.h"
 #include "urto/stepper/stopwatch.h"
 
@@ -25,14 +26,6 @@ constexpr double ulps = 64;  ///< of a position, over a step
 
 constexpr std::string_view method_array = "acceleration";
 constexpr std::string_view motion_array = "true_acceleration";
-
-Eigen::Map<const Vector> as_vector(const std::vector<double>& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
-}
-
-void store(const Vector& v, std::vector<double>& out) {
-  out.assign(v.data(), v.data() + v.size());
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "urto/collision/contact_id.h"
 #include "urto/math/rotation.h"
+#include "urto/math/stored_vector.h"
 #include "urto/stepper/stepper.h"
 
 namespace urto {
@@ -140,7 +141,7 @@ void remember(const Interactions& rows, const Vector& lambda, double h, StepMemo
     memory.items[i] = {rows.ids[i], rows.J.row_start[i], rows.J.height(i)};
   if (!std::is_sorted(memory.items.begin(), memory.items.end(), before))
     std::sort(memory.items.begin(), memory.items.end(), before);
-  memory.lambda.assign(lambda.data(), lambda.data() + lambda.size());
+  store(lambda, memory.lambda);
   remember_anchors(rows, memory);
 }
 

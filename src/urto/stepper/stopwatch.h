@@ -1,4 +1,4 @@
-// Wall time by phases of a step.
+// Wall time, by phases of a step and of a run.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,8 @@ class Stopwatch {
     last_ = now;
     return seconds;
   }
+  /// The same without beginning another lap.
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - last_).count(); }
 
  private:
   using Clock = std::chrono::steady_clock;
