@@ -88,9 +88,10 @@ void Relaxation::measure(double h) {
     const bool presses = lambda_[first] > options_.contact_tolerance * scale_;
     report_.gap_error = std::max(report_.gap_error, presses ? std::abs(gap) : -gap);
     double outside = -lambda_[first];
-    if (law.kind == LawKind::coulomb && law.dim >= 3)
+    if (law.kind == LawKind::coulomb && law.dim >= 3) {
       outside =
           std::max(outside, lambda_.segment<2>(first + 1).norm() - law.friction * lambda_[first]);
+    }
     report_.cone_error = std::max(report_.cone_error, scale_ > 0 ? outside / scale_ : 0);
   }
 }
@@ -204,9 +205,10 @@ StaticsReport Relaxation::find() {
     trial_.t = state_.t;
     state_ = trial_;
   }
-  if (!report_.converged && report_.message.empty())
+  if (!report_.converged && report_.message.empty()) {
     report_.message = fmt::format("no equilibrium in {} steps: residual {:.2e}, gap {:.2e} m",
                                   rounds, report_.residual, report_.gap_error);
+  }
   report_.move = largest(system_.difference(state_.q, start.q));
   return report_;
 }

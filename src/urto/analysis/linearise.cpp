@@ -88,9 +88,10 @@ double unbalanced(const Linearisation& l) {
   lu.start(n, n + m);
   lu.add(l.M, 0, 0);
   lu.add_rows(l.J);
-  if (!lu.factorize())
+  if (!lu.factorize()) {
     throw InputError("linearisation", "a singular mass matrix or not a number",
                      "a mass matrix that is positive definite on the motions the joints allow");
+  }
   Vector rhs = Vector::Zero(n + m), a;
   Vector force = l.force;
   transpose_multiply_add(l.rows.J, l.lambda, force);
@@ -107,9 +108,10 @@ Linearisation linearise(const System& mechanics, const State& state) {
   refuse_one_sided(mechanics, still, "linearisation");
   Interactions rows;
   Vector a, rate, lambda;
-  if (!ForwardDynamics().solve(system, still, 0, rows, rate, a, lambda))
+  if (!ForwardDynamics().solve(system, still, 0, rows, rate, a, lambda)) {
     throw InputError("linearisation", "a singular mass matrix or not a number",
                      "a mass matrix that is positive definite on the motions the joints allow");
+  }
   HeldRows held = held_equalities(mechanics, still);
   held.lambda = lambda;
   Linearisation out = matrices_about(system, still, held);

@@ -56,9 +56,10 @@ class ConstrainedInverse {
     lu_.start(n, n + m);
     lu_.add(H, 0, 0);
     lu_.add_rows(l_.J);
-    if (!lu_.factorize())
+    if (!lu_.factorize()) {
       throw InputError("modes", "a stiffness that is singular at the shift",
                        "another number of modes, or a smaller model");
+    }
     rhs_.setZero(n + m);
   }
   void perform_op(const double* b, double* y) const {

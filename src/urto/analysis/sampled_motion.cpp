@@ -56,9 +56,10 @@ double length_of(const Model& model, const State& state, const SampledMotion& mo
     high = high.cwiseMax(x);
   };
   for (std::size_t s = 0; s < motion.samples(); ++s) {
-    for (const int body : model.slot_body)
+    for (const int body : model.slot_body) {
       include(Vec3(motion.position.data() +
                    3 * (s * model.bodies.size() + static_cast<std::size_t>(body))));
+    }
   }
   for (const Joint& joint : model.joints) {
     const Marker& a = model.markers[joint.marker_a];

@@ -114,9 +114,10 @@ void Equilibrium::hold() {
     if (!is_soft(rows_.laws[i])) continue;
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r) rhs_[n + r] = -rows_.g[r];
   }
-  if (!factor_.factorize(KeptLu::Pivots::kept))
+  if (!factor_.factorize(KeptLu::Pivots::kept)) {
     throw InputError("statics", "a mass matrix that is singular or not a number",
                      "positive masses");
+  }
   factor_.solve(rhs_, solution_);
   lambda_ = -solution_.tail(rows_.rows());
 }
@@ -133,9 +134,10 @@ void Equilibrium::solve(double tau) {
     for (int r = rows_.J.row_start[i]; r < rows_.J.row_start[i + 1]; ++r)
       rhs_[n + r] = -rows_.g[r] - (is_soft(law) ? lambda_[r] / law.stiffness : 0);
   }
-  if (!factor_.factorize(KeptLu::Pivots::kept))
+  if (!factor_.factorize(KeptLu::Pivots::kept)) {
     throw InputError("statics", "a singular stiffness",
                      "springs or joints against every motion, or a load that balances");
+  }
   factor_.solve(rhs_, solution_);
   step_ = solution_.head(n);
   next_lambda_ = lambda_ - solution_.tail(rows_.rows());
@@ -322,14 +324,14 @@ StaticsReport find_equilibrium(const System& system, State& state, const Statics
   refuse_imposed_speeds(system, state);
   if (!options.contacts) {
     refuse_one_sided(system, state, "statics");
-    const StaticsReport report = Equilibrium(system, state, options).find();
+    StaticsReport report = Equilibrium(system, state, options).find();
     refuse_one_sided(system, state, "statics");
     return report;
   }
   if (!one_sided_acts(system, state)) {
     // Newton's iteration, while nothing is in its way.
     State free = state;
-    const StaticsReport report = Equilibrium(system, free, options).find();
+    StaticsReport report = Equilibrium(system, free, options).find();
     if (!one_sided_acts(system, free)) {
       state = free;
       return report;
@@ -366,10 +368,11 @@ LinearStatics linear_statics(const System& system, const State& state) {
   if (N.cols() > 0) {
     const Matrix K = N.transpose() * (l.K * N);
     const Eigen::FullPivLU<Matrix> lu(K);
-    if (lu.rank() < K.rows())
+    if (lu.rank() < K.rows()) {
       throw InputError("statics",
                        fmt::format("{} motions without resistance", K.rows() - lu.rank()),
                        "springs or joints against every motion");
+    }
     out.displacement += N * lu.solve(N.transpose() * (load - l.K * onto));
   }
   const Vector left = l.K * out.displacement - load;

@@ -72,7 +72,7 @@ double variation(const Kind& kind, const SampledMotion& run, int items) {
   if (kind.quantity == Quantity::rotation) return std::numbers::pi;
   if (run.samples() == 0) return 0;
   const std::vector<double>& values = run.*kind.values;
-  const auto width = static_cast<std::size_t>(items * kind.stored);
+  const auto width = static_cast<std::size_t>(items) * static_cast<std::size_t>(kind.stored);
   double most = 0;
   for (std::size_t c = 0; c < width; ++c) {
     double low = values[c], high = low;

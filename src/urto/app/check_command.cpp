@@ -34,9 +34,10 @@ void print_friction_cone(const Scene& scene, const FirstMoment& first) {
     text += fmt::format(", with forces that are not unique ({})",
                         counted(cone.freedom, "freedom", "freedoms"));
   }
-  if (cone.known)
+  if (cone.known) {
     text += cone.pointed ? "; their friction cone is pointed: forces are bounded"
                          : "; their friction cone is not pointed";
+  }
   fmt::print("  {}\n", text);
   std::vector<std::string> jammed;
   for (const int block : cone.jammed) {

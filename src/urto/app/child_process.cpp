@@ -58,9 +58,10 @@ class Spawner {
     pid_t child = 0;
     const int error =
         posix_spawn(&child, program.c_str(), &actions_, nullptr, argv.data(), environ);
-    if (error != 0)
+    if (error != 0) {
       throw InputError(program.string(), fmt::format("no new process: {}", std::strerror(error)),
                        "memory and a process");
+    }
     return child;
   }
 

@@ -89,9 +89,10 @@ std::uint64_t parse_size(const std::string& text) {
   constexpr double least = 64 << 20;
   const double bytes = number * std::pow(1024.0, static_cast<double>(place));
   if (error != std::errc{} || unit.size() > 1 || (!unit.empty() && place == 0) ||
-      !(bytes >= least && bytes <= 1e18))
+      !(bytes >= least && bytes <= 1e18)) {
     throw urto::InputError("--memory-limit", "'" + text + "'",
                            "a size of at least 64M: 800M, 4G, or a number of bytes");
+  }
   return static_cast<std::uint64_t>(bytes);
 }
 

@@ -270,9 +270,10 @@ int run(const SweepCommand& c) {
     if (left_of(scenes.texts[k], directory / sweep.cases[k].name) != Left::nothing) measure(k);
     SweepRow& row = sweep.rows[k];
     if (result.code == bad_input || result.code > 128 + 31) row.status = "refused";
-    if (result.code != success && row.failure.empty())
+    if (result.code != success && row.failure.empty()) {
       row.failure = result.error.empty() ? fmt::format("ended with code {}", result.code)
                                          : first_line(result.error);
+    }
     progress.update(done, kept, true);
   };
   catch_interrupts();

@@ -187,9 +187,10 @@ std::optional<RayHit> Queries::cast_ray(const Vec3& from, const Vec3& direction,
     return hit->distance;
   };
   for (const int k : planes_) reach = look(k, reach);
-  if (tree_.size() > 0)
+  if (tree_.size() > 0) {
     tree_.for_ray(from, unit, reach,
                   [&](int k, double nearest) { return look(bounded_[k], nearest); });
+  }
   return best;
 }
 

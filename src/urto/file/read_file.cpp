@@ -47,9 +47,10 @@ std::string read_text_file(const fs::path& file, double memory_per_byte) {
   }
   std::string text(size, '\0');
   in.read(text.data(), static_cast<std::streamsize>(size));
-  if (in.gcount() != static_cast<std::streamsize>(size))
+  if (in.gcount() != static_cast<std::streamsize>(size)) {
     throw InputError(name, fmt::format("{} bytes that could be read", in.gcount()),
                      fmt::format("{}", size));
+  }
   return text;
 }
 

@@ -47,10 +47,11 @@ void sync_file(const fs::path& file) {
   const bool done = descriptor >= 0 && fsync(descriptor) == 0;
   const std::error_code error(errno, std::generic_category());
   if (descriptor >= 0) close(descriptor);
-  if (!done)
+  if (!done) {
     throw InputError(file.string(),
                      fmt::format("data that did not reach the disk ({})", error.message()),
                      "a disk that works, with space on it");
+  }
 }
 
 namespace {

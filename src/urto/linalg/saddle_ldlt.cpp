@@ -200,9 +200,10 @@ void SaddleLdlt::fill_rows(int r, int& edge, double relative_regularisation) {
       continue;
     }
     for (int a = 0; a < rows; ++a) {
-      for (int c = 0; c < entry.width; ++c)
+      for (int c = 0; c < entry.width; ++c) {
         out[as_given ? (first + c) * rows + a : a * H.size(k) + first + c] +=
             values[a * entry.width + c];
+      }
     }
   }
   double* D = ldlt.diagonal(node);

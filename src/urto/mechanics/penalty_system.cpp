@@ -50,10 +50,11 @@ PenaltySystem::Scratch& PenaltySystem::scratch(SystemWorkspace& work) {
 
 PenaltySystem::PenaltySystem(const System& inner, const PenaltyLaw& law)
     : inner_(inner), law_(law) {
-  if (remembers() && inner.contact_tracking() == nullptr)
+  if (remembers() && inner.contact_tracking() == nullptr) {
     throw InputError("penalty contact",
                      "friction with memory around a system that cannot follow contacts",
                      "a tangential stiffness of zero, or another system");
+  }
 }
 
 std::unique_ptr<SystemWorkspace> PenaltySystem::make_workspace() const {

@@ -146,14 +146,16 @@ PageTable table_of(const Comparison& comparison) {
 
 std::vector<std::string> remarks_of(const Comparison& comparison) {
   std::vector<std::string> out;
-  if (!comparison.truth_failure.empty())
+  if (!comparison.truth_failure.empty()) {
     out.push_back(fmt::format("The reference run, {}, ended early: {}.", comparison.truth,
                               comparison.truth_failure));
+  }
   for (const ComparedRun& run : comparison.runs) {
     if (!run.failure.empty()) out.push_back(fmt::format("{}: {}.", run.label, run.failure));
-    if (run.missed > 0)
+    if (run.missed > 0) {
       out.push_back(fmt::format("{}: {} of {} steps missed their tolerance.", run.label, run.missed,
                                 run.steps));
+    }
   }
   return out;
 }

@@ -306,9 +306,10 @@ std::vector<std::string> remarks_of(const Sweep& sweep) {
       fmt::format("{} of {} runs did not finish well.", bad, sweep.rows.size())};
   constexpr std::size_t most = 10;
   for (std::size_t k = 0; k < sweep.rows.size() && out.size() <= most; ++k) {
-    if (is_bad(sweep.rows[k]) && !sweep.rows[k].failure.empty())
+    if (is_bad(sweep.rows[k]) && !sweep.rows[k].failure.empty()) {
       out.push_back(
           fmt::format("Run {}, {}: {}", k + 1, sweep.cases[k].name, sweep.rows[k].failure));
+    }
   }
   return out;
 }
@@ -317,9 +318,10 @@ std::vector<std::string> remarks_of(const Sweep& sweep) {
 
 Statistic statistic_named(const std::string& word) {
   const auto* const found = std::ranges::find(statistic_words, word);
-  if (found == std::end(statistic_words))
+  if (found == std::end(statistic_words)) {
     throw InputError("--statistics", "'" + word + "'",
                      fmt::format("some of {}", fmt::join(statistic_words, ", ")));
+  }
   return static_cast<Statistic>(found - std::begin(statistic_words));
 }
 
@@ -396,9 +398,10 @@ void refuse_foreign_sweep(const fs::path& directory) {
     throw InputError(directory.string(), "no directory", "a directory, or none of that name");
   if (is_plots_page(directory / page_name)) return;
   for (const std::string_view name : {page_name, table_name, samples_name}) {
-    if (fs::exists(directory / name, error))
+    if (fs::exists(directory / name, error)) {
       throw InputError((directory / name).string(), "a file that no sweep wrote",
                        "another directory, or none of that name");
+    }
   }
 }
 

@@ -52,9 +52,10 @@ std::string plain(double x) {
 }
 
 std::vector<std::string> range(const std::string& text, double from, double step, double to) {
-  if (step == 0 || (to - from) / step < 0)
+  if (step == 0 || (to - from) / step < 0) {
     fail_range(text, fmt::format("a step of {:g} from {:g} to {:g}", step, from, to),
                "one that leads there");
+  }
   const double steps = std::floor((to - from) / step * (1 + 1e-9) + 1e-9);
   if (!(steps < static_cast<double>(most_runs)))
     fail_range(text, fmt::format("{:.3g} values", steps + 1), fmt::format("at most {}", most_runs));
@@ -65,9 +66,10 @@ std::vector<std::string> range(const std::string& text, double from, double step
 
 std::vector<std::string> powers(const std::string& text, double from, double factor, double to) {
   const double steps = std::log(to / from) / std::log(factor);
-  if (!(factor > 0) || factor == 1 || !(to / from > 0) || !(steps >= 0))
+  if (!(factor > 0) || factor == 1 || !(to / from > 0) || !(steps >= 0)) {
     fail_range(text, fmt::format("a factor of {:g} from {:g} to {:g}", factor, from, to),
                "one that leads there");
+  }
   if (!(steps < static_cast<double>(most_runs)))
     fail_range(text, fmt::format("{:.3g} values", steps + 1), fmt::format("at most {}", most_runs));
   std::vector<std::string> out;
@@ -114,9 +116,10 @@ std::vector<double> SweepAxis::numbers() const {
 
 SweepAxis parse_sweep_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
+  if (equals == std::string::npos || equals == 0) {
     throw InputError(fmt::format("--set '{}'", text), "no path=values",
                      "for example mu=0.1:0.1:0.5 or bodies.arm.mass=1,2,4");
+  }
   SweepAxis axis{.path = text.substr(0, equals), .values = {}};
   const std::string value = text.substr(equals + 1);
   if (auto between = range_of(text, value)) {

@@ -221,9 +221,10 @@ void read_equations(FirstOrderScene& out, const Value& section) {
   const Object o = to_object(section, keys::equations);
   NameIndex states{"state"}, laws{"law"};
   std::vector<std::string> state_names, law_names;
-  for (const Value& item : to_items(o.at("states"), "an array of names"))
+  for (const Value& item : to_items(o.at("states"), "an array of names")) {
     state_names.push_back(
         take_name(states, item, to_name(item), static_cast<int>(state_names.size())));
+  }
   if (state_names.size() > most_states)
     refuse(o.at("states"), fmt::format("more than {} states", most_states));
   if (const auto list = o.find("laws")) {

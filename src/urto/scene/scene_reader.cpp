@@ -173,9 +173,10 @@ std::string to_text(const Value& v, std::size_t longest) {
   if (text.size() > longest)
     fail(v, fmt::format("a text of {} bytes", text.size()), fmt::format("at most {}", longest));
   for (const char c : text) {
-    if ((static_cast<unsigned char>(c) < 0x20U && c != '\n' && c != '\t') || c == 0x7F)
+    if ((static_cast<unsigned char>(c) < 0x20U && c != '\n' && c != '\t') || c == 0x7F) {
       fail(v, fmt::format("a text with the character of number {}", static_cast<int>(c)),
            "one without control characters");
+    }
   }
   return text;
 }

@@ -76,10 +76,11 @@ class Converter {
     scene["title"] = robot_.name.empty() ? file_.stem().string() : robot_.name;
     scene["description"] = "Made by urto convert from " + file_.filename().string() + ".";
     Json bodies = Json::array();
-    if (options_.ground)
+    if (options_.ground) {
       bodies.push_back({{"name", unused_name("ground")},
                         {"kind", "fixed"},
                         {"shapes", {{{"kind", "half-space"}}}}});
+    }
     for (const Body& body : bodies_) bodies.push_back(body_of(body));
     scene["bodies"] = std::move(bodies);
     scene["markers"] = Json::array();  // here, for a reader; joints add to them
@@ -112,14 +113,16 @@ class Converter {
     for (const Link& link : robot_.links) links_[link.name] = &link;
     for (const Joint& joint : robot_.joints) {
       for (const std::string& end : {joint.parent, joint.child}) {
-        if (!links_.contains(end))
+        if (!links_.contains(end)) {
           fail(fmt::format("joint '{}'", joint.name), fmt::format("no link '{}'", end),
                "a link of this file");
+        }
       }
-      if (!parent_.emplace(joint.child, &joint).second)
+      if (!parent_.emplace(joint.child, &joint).second) {
         fail(fmt::format("link '{}'", joint.child),
              fmt::format("two parents, by '{}' and '{}'", parent_[joint.child]->name, joint.name),
              "a tree");
+      }
       children_[joint.parent].push_back(&joint);
       joints_[joint.name] = &joint;
     }
@@ -127,11 +130,12 @@ class Converter {
     for (const Link& link : robot_.links) {
       if (!parent_.contains(link.name)) roots.push_back(link.name);
     }
-    if (roots.size() != 1)
+    if (roots.size() != 1) {
       fail("its links",
            roots.empty() ? "a ring"
                          : fmt::format("{} roots: {}", roots.size(), fmt::join(roots, ", ")),
            "one tree");
+    }
     root_ = roots.front();
   }
 
@@ -148,20 +152,22 @@ class Converter {
         throw InputError("--pose", fmt::format("no moving joint '{}'", name),
                          near.empty() ? "the name of one" : fmt::format("one such as '{}'", near));
       }
-      if (at->second->mimic)
+      if (at->second->mimic) {
         throw InputError("--pose",
                          fmt::format("'{}', which follows '{}'", name, at->second->mimic->joint),
                          "a joint that leads");
+      }
     }
     for (const Joint& joint : robot_.joints) {
       if (!has_coordinate(joint)) continue;
       const double q = coordinate_of(joint, 0);
       coordinate_[joint.name] = q;
-      if (joint.limits && (q < (*joint.limits)[0] || q > (*joint.limits)[1]))
+      if (joint.limits && (q < (*joint.limits)[0] || q > (*joint.limits)[1])) {
         out_.warnings.push_back(
             fmt::format("joint '{}': starts at {:.6g}, outside its limits {:.6g} "
                         "to {:.6g}; --pose {}=… says otherwise",
                         joint.name, q, (*joint.limits)[0], (*joint.limits)[1], joint.name));
+      }
     }
   }
 
@@ -170,12 +176,14 @@ class Converter {
       return given->second;
     if (!joint.mimic) return 0;
     const auto leader = joints_.find(joint.mimic->joint);
-    if (leader == joints_.end() || !has_coordinate(*leader->second))
+    if (leader == joints_.end() || !has_coordinate(*leader->second)) {
       fail(fmt::format("joint '{}'", joint.name),
            fmt::format("it follows '{}'", joint.mimic->joint), "a joint with one coordinate");
-    if (depth > robot_.joints.size())
+    }
+    if (depth > robot_.joints.size()) {
       fail(fmt::format("joint '{}'", joint.name), "a ring of joints that follow each other",
            "one that leads");
+    }
     return joint.mimic->multiplier * coordinate_of(*leader->second, depth + 1) +
            joint.mimic->offset;
   }
@@ -198,9 +206,10 @@ class Converter {
     Body first{.name = root_, .links = {{&root, Isometry3d::Identity()}}};
     first.at.translation() = options_.at;
     first.fixed = options_.fixed_base.value_or(!(root.inertial && root.inertial->mass > 0));
-    if (!options_.fixed_base)
+    if (!options_.fixed_base) {
       out_.warnings.push_back(fmt::format("link '{}': the root is {}; --base says otherwise", root_,
                                           first.fixed ? "fixed, for it has no mass" : "free"));
+    }
     bodies_.push_back(std::move(first));
     place_[root_] = {0, Isometry3d::Identity()};
     std::vector<std::string> open{root_};
@@ -259,11 +268,12 @@ class Converter {
       mass += link->inertial->mass;
       first_moment += link->inertial->mass * (frame * link->inertial->frame.translation());
     }
-    if (!(mass > 0))
+    if (!(mass > 0)) {
       fail(fmt::format("link '{}'", body.name),
            body.moved_by.empty() ? "no mass"
                                  : fmt::format("no mass, and '{}' moves it", body.moved_by),
            "an <inertial> with a mass, or a fixed joint");
+    }
     const Vec3 center = first_moment / mass;
     Mat3 inertia = Mat3::Zero();
     for (const auto& [link, frame] : body.links) {
@@ -373,18 +383,20 @@ class Converter {
       joints.push_back(joint_of(joint));
       ++out_.joints;
       if (!has_coordinate(joint)) {
-        if (joint.damping > 0 || joint.friction > 0)
+        if (joint.damping > 0 || joint.friction > 0) {
           out_.warnings.push_back(
               fmt::format("joint '{}': dynamics of a planar joint are left out", joint.name));
+        }
         continue;
       }
-      if (joint.damping > 0)
+      if (joint.damping > 0) {
         forces.push_back({{"name", joint.name + "-damper"},
                           {"kind", "torsion-spring"},
                           {"joint", joint.name},
                           {"rest", 0},
                           {"stiffness", 0},
                           {"damping", joint.damping}});
+      }
       if (joint.mimic) {
         Json terms = Json::array();
         terms.push_back({{"joint", joint.name}, {"factor", 1}});
@@ -401,11 +413,12 @@ class Converter {
       out_.warnings.push_back(
           fmt::format("joint efforts: {} left out, motors of positions have no bound", unbounded_));
     }
-    if (hulls_ > 0)
+    if (hulls_ > 0) {
       out_.warnings.push_back(fmt::format("{} of what collides {} taken as {} convex hull{}",
                                           hulls_ == 1 ? "a mesh" : fmt::format("{} meshes", hulls_),
                                           hulls_ == 1 ? "is" : "are", hulls_ == 1 ? "its" : "their",
                                           hulls_ == 1 ? "" : "s"));
+    }
   }
 
   Json joint_of(const Joint& joint) {

@@ -200,9 +200,10 @@ class Reader {
     const std::string type = text(e, "type");
     const auto* const kind =
         std::ranges::find(joint_kinds, type, &std::pair<std::string_view, JointKind>::first);
-    if (kind == std::end(joint_kinds))
+    if (kind == std::end(joint_kinds)) {
       fail(e, fmt::format("type=\"{}\"", type),
            "revolute, continuous, prismatic, fixed, floating or planar");
+    }
     out.kind = kind->second;
     leave_out_others(e, {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic"});
     out.parent = link_of(e, "parent");
@@ -219,9 +220,10 @@ class Reader {
       if (!(out.damping >= 0 && out.friction >= 0))
         fail(*d, "a negative damping or friction", "zero or more");
     }
-    if (const XMLElement* const m = e.FirstChildElement("mimic"))
+    if (const XMLElement* const m = e.FirstChildElement("mimic")) {
       out.mimic =
           Mimic{text(*m, "joint"), number(*m, "multiplier", "1"), number(*m, "offset", "0")};
+    }
     return out;
   }
 
@@ -234,9 +236,10 @@ class Reader {
     }
     if (needed) {
       out.limits = {number(*l, "lower", "0"), number(*l, "upper", "0")};
-      if (!((*out.limits)[0] <= (*out.limits)[1]))
+      if (!((*out.limits)[0] <= (*out.limits)[1])) {
         fail(*l, fmt::format("lower {} above upper {}", (*out.limits)[0], (*out.limits)[1]),
              "a range");
+      }
     }
     const double effort = number(*l, "effort", "0");
     if (effort > 0) out.effort = effort;
@@ -248,12 +251,14 @@ class Reader {
   void check_names(const Items& items, const char* kind) const {
     std::set<std::string> names;
     for (const auto& item : items) {
-      if (item.name.empty() || item.name.find('/') != std::string::npos)
+      if (item.name.empty() || item.name.find('/') != std::string::npos) {
         throw InputError(file_, fmt::format("a {} named '{}'", kind, item.name),
                          "a name without a slash");
-      if (!names.insert(item.name).second)
+      }
+      if (!names.insert(item.name).second) {
         throw InputError(file_, fmt::format("two {}s named '{}'", kind, item.name),
                          "names of their own");
+      }
     }
   }
 
@@ -272,10 +277,11 @@ Robot read_robot(const std::filesystem::path& file) {
                      fmt::format("no XML ({})", document.ErrorName()), "a URDF file");
   }
   const XMLElement* const root = document.RootElement();
-  if (root == nullptr || std::string_view(root->Name()) != "robot")
+  if (root == nullptr || std::string_view(root->Name()) != "robot") {
     throw InputError(file.string(),
                      root == nullptr ? "no element" : fmt::format("a <{}>", root->Name()),
                      "the <robot> of a URDF file");
+  }
   if (text.find("<xacro:") != std::string::npos)
     throw InputError(file.string(), "xacro elements", "plain URDF, as the program xacro writes it");
   return Reader(file).read(*root);

@@ -136,9 +136,10 @@ bool Delassus::factorize_mass() {
     if (node_of_dof_.size() != static_cast<std::size_t>(blocks->rows()) ||
         blocks->start != inverse_mass_.start) {
       node_of_dof_.resize(blocks->rows());
-      for (int k = 0; k < blocks->blocks(); ++k)
+      for (int k = 0; k < blocks->blocks(); ++k) {
         std::fill(node_of_dof_.begin() + blocks->start[k],
                   node_of_dof_.begin() + blocks->start[k + 1], k);
+      }
     }
     if (entries_match_bodies(problem_->J, *blocks, node_of_dof_)) {
       if (!invert_mass(*blocks)) return false;

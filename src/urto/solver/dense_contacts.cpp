@@ -136,9 +136,10 @@ bool DenseContacts::prepare() {
       unit.rho = scale_[i];
       std::array<double, 9> own{};
       for (int c = 0; c < set.dim; ++c) {
-        for (int r = 0; r < set.dim; ++r)
+        for (int r = 0; r < set.dim; ++r) {
           own[c * set.dim + r] =
               0.5 * (column(first + c)[first + r] + column(first + r)[first + c]);
+        }
       }
       if (!prepare_cone(own.data(), set.dim, set.mu, unit.cone, unit.turn.data())) return false;
       continue;
@@ -264,10 +265,11 @@ void DenseContacts::solve(const SolveOptions& options, Monitor::Clock::time_poin
       velocities();
       result.residual = residual(lambda_.data(), u_.data());
     }
-    if (result.history != nullptr)
+    if (result.history != nullptr) {
       result.history->push_back({.iteration = result.sweeps + result.steps,
                                  .seconds = seconds_since(start),
                                  .residual = result.residual});
+    }
     if (!std::isfinite(result.residual)) break;
     if (result.residual < least) {
       least = result.residual;

@@ -141,9 +141,10 @@ Impulses generators(const StepProblem& p, const FrictionLaw& law, Vector& shift)
     const int normal = out.add(first, 0, infinity);
     for (const ConeParts::Part& part : cone_parts(set)) {
       if (part.bound <= 0) continue;
-      if (part.count == 2 && law.edges < 3)
+      if (part.count == 2 && law.edges < 3) {
         throw InputError(fmt::format("polyhedral friction of block {}", i),
                          fmt::format("{} edges", law.edges), "3 or more");
+      }
       add_edges(part, first, normal, floor, law.edges, law.phase_of(i), out);
     }
   }
@@ -335,9 +336,10 @@ void PolyhedralSolver::solve(const StepProblem& p, const FrictionLaw& law,
   report.handed_on = 1;
   report.solver = "polyhedral " + method_;
   report.status = done ? Status::converged : Status::not_certified;
-  if (!done)
+  if (!done) {
     report.message = fmt::format("polyhedral friction: a residual of {:.1e}{}{}", residual_,
                                  trouble_.empty() ? "" : "; ", trouble_);
+  }
   report.timings.solve =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }

@@ -114,9 +114,10 @@ MethodFactory stateless(void (*function)(Run&)) {
 void register_solver(const SolverInfo& info, MethodFactory make) {
   if (info.name.empty() || !make)
     throw InputError("register_solver: a solver needs a name and a method");
-  if (registry().find(info.name) != nullptr)
+  if (registry().find(info.name) != nullptr) {
     throw InputError("register_solver", fmt::format("'{}', which there is", info.name),
                      "a name that no solver has");
+  }
   registry().add(info, std::move(make));
 }
 

@@ -102,10 +102,11 @@ void CarriedForces::add_damping(const Layout& layout, double factor, BlockMatrix
                                         entry.width);
     };
     for (int a = carried_.J.entry_start[i]; a < carried_.J.entry_start[i + 1]; ++a) {
-      for (int b = carried_.J.entry_start[i]; b < carried_.J.entry_start[i + 1]; ++b)
+      for (int b = carried_.J.entry_start[i]; b < carried_.J.entry_start[i + 1]; ++b) {
         out.add(alpha_rows::node_at(layout, carried_.J.entries[a].column),
                 alpha_rows::node_at(layout, carried_.J.entries[b].column),
                 rows_of(a).transpose() * turn * rows_of(b), factor);
+      }
     }
   }
 }

@@ -144,11 +144,12 @@ void AlphaEquations::residual(const AlphaStep& step, const ActiveSet& set, Vecto
   for (int i = 0; i < rows_.blocks(); ++i) {
     const Law& law = rows_.laws[i];
     for (int k = rows_.J.row_start[i]; k < rows_.J.row_start[i + 1]; ++k) {
-      if (smooth_[k] >= 0)
+      if (smooth_[k] >= 0) {
         r[smooth_row(k)] =
             role_[i] == Role::spring
                 ? (lambda[k] + law.stiffness * rows_.g[k] + law.damping * rate_[k]) / soft_scale(i)
                 : free_rate_[k];
+      }
       if (position_[k] >= 0) {
         r[position_row(k)] = open(i, set) ? -push(k) / h_ : rows_.g[k] / h_;
         if (modified_ || !open(i, set)) y[k] = nu[k];

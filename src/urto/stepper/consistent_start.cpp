@@ -57,9 +57,10 @@ std::vector<Component> components(const Interactions& rows, const BlockMatrix& M
   };
   const BlockRows& J = rows.J;
   for (int i = 0; i < J.blocks(); ++i) {
-    for (int e = J.entry_start[i] + 1; e < J.entry_start[i + 1]; ++e)
+    for (int e = J.entry_start[i] + 1; e < J.entry_start[i + 1]; ++e) {
       join(node_at(layout, J.entries[J.entry_start[i]].column),
            node_at(layout, J.entries[e].column));
+    }
   }
   for (const BlockMatrix::Coupling& c : M.couplings) join(c.row, c.column);
   std::vector<Component> all(root.size());

@@ -323,9 +323,10 @@ std::string MoreauJeanStepper::attempt(State& state, double h, StepMemory& memor
   state.v = kernel_.v_after;
   state.q = trial_.q;
   state.t += h;
-  if (kernel_.options.stepper.project_joints)
+  if (kernel_.options.stepper.project_joints) {
     projection_.project_positions(state, kernel_.options.stepper.projection_tolerance,
                                   projection_rounds);
+  }
   kernel_.system.accept(state);
   kernel_.finish_audit(state, memory, report);
   kernel_.remember(memory);

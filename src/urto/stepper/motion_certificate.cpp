@@ -67,9 +67,10 @@ void MotionCertifier::check_force_balance(double unknown, const Vector* besides)
   matrix_.finish_assembly();
   multiply(matrix_, after_->a_true, inertia_);
   reaction_.setZero(system_.nv());
-  for (int i = 0; i < rows_.blocks(); ++i)
+  for (int i = 0; i < rows_.blocks(); ++i) {
     transpose_multiply_add_block(rows_.J, i, after_->lambda.data() + rows_.J.row_start[i],
                                  reaction_.data());
+  }
   judge_balance((inertia_ - force_ - reaction_).norm(),
                 inertia_.norm() + force_.norm() + reaction_.norm(), unknown);
 }

@@ -287,9 +287,10 @@ void NonsmoothAlphaStepper::finish(State& state, StepMemory& memory, StepReport&
   }
   smooth_out_ = smooth;
   carried_out_.resize(rows.rows());
-  for (int k = 0; k < rows.blocks(); ++k)
+  for (int k = 0; k < rows.blocks(); ++k) {
     carried_out_.segment(rows.J.row_start[k], rows.laws[k].dim) =
         carried_.impulses().segment(gated_row_[k], rows.laws[k].dim);
+  }
   taken_off_ = -h * smooth;
   pose_claim(taken_off_);
   kernel_.impulses += h * smooth;

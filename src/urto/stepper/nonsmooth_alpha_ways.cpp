@@ -158,9 +158,10 @@ void NonsmoothAlphaStepper::set_gates() {
     default:
       for (int i = 0; i < all_.blocks(); ++i) {
         const int first = all_.J.row_start[i];
-        if (alpha_rows::is_rigid_contact(all_.laws[i]))
+        if (alpha_rows::is_rigid_contact(all_.laws[i])) {
           gate_[i] =
               nu_[first] >= weight_[first] * (all_.g[first] - alpha_rows::closed_gap) ? 1 : 0;
+        }
       }
       return;
   }
@@ -372,9 +373,10 @@ std::string NonsmoothAlphaStepper::sequential(const StepMemory& memory, StepRepo
     equations_.residual(step_, set, r);
     const double off = equations_.relative(r);
     if (k > 0 && (off <= goal_ || (k > 3 && off <= tolerance && off >= 0.5 * last))) return {};
-    if (k == most_sequential)
+    if (k == most_sequential) {
       return fmt::format("a sequence of {} solves that does not settle: a residual of {:.1e}", k,
                          off);
+    }
     last = off;
     double size = 0;
     if (!correct_smooth(step_.end, step_.turn, size)) return "a singular Newton matrix";

@@ -20,9 +20,10 @@ void refuse_one_sided(const System& system, const State& state, std::string_view
   SystemAccess access(system);
   Interactions rows;
   const std::string acting = one_sided_at_work(access, state, rows);
-  if (!acting.empty())
+  if (!acting.empty()) {
     throw InputError(std::string(who), acting,
                      "no contact, limit or dry friction at work: the stepper 'dvi' treats them");
+  }
 }
 
 }  // namespace urto

@@ -52,9 +52,10 @@ std::string in_a_centre(const Model& model, const State& state) {
   for (const Force& force : model.forces) {
     const auto* gravity = std::get_if<CentralGravity>(&force);
     for (int slot = 0; gravity != nullptr && slot < model.slots; ++slot) {
-      if (state.q.segment<3>(7 * slot) == gravity->centre)
+      if (state.q.segment<3>(7 * slot) == gravity->centre) {
         return fmt::format("body '{}' in the centre of a central gravity",
                            model.bodies[model.slot_body[slot]].name);
+      }
     }
   }
   return "";

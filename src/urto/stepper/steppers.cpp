@@ -207,9 +207,10 @@ void register_stepper(StepperInfo info, StepperFactory factory) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   for (const Registered& s : all.list) {
-    if (s.info.name == info.name)
+    if (s.info.name == info.name) {
       throw InputError("a stepper to register", fmt::format("the name '{}'", info.name),
                        "a name that no stepper has yet");
+    }
   }
   if (info.name.empty() || !factory)
     throw InputError("a stepper to register", "no name or nothing that makes it", "both");
