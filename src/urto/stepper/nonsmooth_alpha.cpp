@@ -166,8 +166,10 @@ std::string NonsmoothAlphaStepper::attempt(State& state, double h, StepMemory& m
     if (!trouble.empty() && carried_.any()) {
       // What was carried can make the smooth motion one without a solution, where slip turns round.
       carried_.recall(nullptr, all_, h);
-      step_.begin(kernel_.system, state, h, a_hat);
-      lambda_ = reactions;
+      trouble.clear();
+      lambda_.setZero();
+      if (!recall_step(state, h, memory, trouble)) return trouble;
+      step_.begin(kernel_.system, state, h, step_.a_hat_start);
       trouble = one_pass(impacts_, report);
     }
   }
