@@ -134,8 +134,8 @@ bool AlphaPositions::is_nothing(const AlphaStep& step) {
   if (step.U.size() == 0) return true;
   if (step.U.lpNorm<Eigen::Infinity>() > small) return false;
   work_ = problem_.a;
-  const Vector known = expected_ / step.h;
-  transpose_multiply_add(turned_, known, work_);
+  row_work_ = expected_ / step.h;
+  transpose_multiply_add(turned_, row_work_, work_);
   for (int k = 0; k < mass_.blocks(); ++k) {
     for (int c = 0; c < mass_.size(k); ++c) {
       if (!(step.h * std::abs(work_[mass_.start[k] + c]) <= small * mass_.block(k)(c, c)))
@@ -173,9 +173,9 @@ void AlphaPositions::measure_error(const AlphaStep& step, const Interactions& ro
         lambda_[row++] = expected_[rows.J.row_start[i] + r] / step.h;
     }
     // What is nothing beside positions is not weighed against itself.
-    const Vector minus = -lambda_;
+    row_work_ = -lambda_;
     problem_.a.setZero();
-    transpose_multiply_add(problem_.J, minus, problem_.a);
+    transpose_multiply_add(problem_.J, row_work_, problem_.a);
   }
   // The same size of positions as in is_nothing, or a gap between the two roundings has no answer.
   certifier_.certify(problem_, x_, lambda_, Friction::convex, certificate_,

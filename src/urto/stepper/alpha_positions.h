@@ -65,7 +65,7 @@ class AlphaPositions {
   BlockMatrix mass_;
   BlockFactor factor_, mass_factor_;  ///< of H, which may couple nodes, and of the mass alone
   Vector x_, lambda_, along_, work_;
-  Vector expected_;
+  Vector expected_, row_work_;
   bool flexible_ = false, with_springs_ = false;
   double kappa_ = 0;
   std::vector<std::uint8_t> included_ = {};  ///< per block of the rows

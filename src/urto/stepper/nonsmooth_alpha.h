@@ -137,6 +137,8 @@ class NonsmoothAlphaStepper final : public CutStepper {
   std::vector<SaddleRow> rules_ = {};
   BlockMatrix matrix_, mass_;
   Vector free_along_;  ///< J ṽ
+  Vector row_work_;    ///< per row of all_
+  State weighed_;      ///< where weigh_correction asks for forces
   BlockRows turning_, turned_, lower_;
   BlockMatrix free_turn_;
   Matrix node_mass_, node_inverse_;

@@ -229,8 +229,8 @@ void NonsmoothAlphaStepper::pose_velocities() {
   multiply(H, step_.free.v, kernel_.problem.a);
   if (carried_.any()) {
     carried_.turn(all_, step_.free.v);
-    const Vector minus = -carried_.impulses();
-    transpose_multiply_add(all_.J, minus, kernel_.problem.a);
+    row_work_ = -carried_.impulses();
+    transpose_multiply_add(all_.J, row_work_, kernel_.problem.a);
   }
   free_along_.resize(all_.rows());
   multiply(all_.J, step_.free.v, free_along_);
@@ -253,7 +253,8 @@ void NonsmoothAlphaStepper::pose_velocities() {
 void NonsmoothAlphaStepper::weigh_correction() {
   kernel_.given_besides.setZero(kernel_.system.nv());
   if (exact_ || step_.U.isZero(0)) return;
-  State at = step_.free;
+  State& at = weighed_;
+  at = step_.free;
   at.v.setZero();
   kernel_.system.force(at, kernel_.given_besides);
   at.q = step_.end.q;
@@ -340,8 +341,8 @@ std::string NonsmoothAlphaStepper::one_pass(const StepMemory& memory, StepReport
     set_gates();
     solve_velocities(memory, report);
     if (pass == 1) break;
-    const Vector beyond = Lambda_ - carried_.impulses();
-    tangential(beyond, new_half_);
+    row_work_ = Lambda_ - carried_.impulses();
+    tangential(row_work_, new_half_);
     reaction_.setZero(system.nv());
     half_ = new_half_ - half_ - carried_.heights() / step_.h;
     transpose_multiply_add(all_.J, half_, reaction_);
