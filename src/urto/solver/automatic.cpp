@@ -189,7 +189,10 @@ bool IslandSweeps::settle(const SaddleLdlt::System& island, const SolveOptions& 
   const double tolerance = below_tolerance * options.tolerance;
   const double goal = std::max(exact, exact_part * tolerance);
   if (result.residual <= goal || !(sweeps_.restlessness() < standing)) return false;
-  if (prices_.guess_again() > sweeps_to_settle * prices_.sweep()) return false;
+  // After sweeps it may cost what they did: what took few moves, or will take few again.
+  const double worth =
+      result.sweeps == 0 ? sweeps_to_settle : std::min<double>(sweeps_to_settle, result.sweeps);
+  if (prices_.guess_again() > worth * prices_.sweep()) return false;
   result.guessed = guess(island, options, 1, goal, result.residual > tolerance ? tolerance : goal);
   result.residual = sweeps_.residual();  // λ and x as they stand now, whichever they are
   return result.guessed;
