@@ -120,6 +120,19 @@ TEST_F(SweepCommand, InterruptedRunsAreTakenUpWithTheSameBits) {
   }
 }
 
+TEST_F(SweepCommand, ARunThatIsKilledIsALineOfTheTable) {
+  const int status = samples::shell(
+      "cd '" + path("").string() + "'; '" + samples::command_file() +
+      "' sweep brick.json --set mu=0.2,0.3 --set simulation.duration=20 --no-report --threads 1 "
+      "-o s >/dev/null 2>&1 & child=$!; cd '" +
+      path("").string() +
+      "'; until [ -e s/mu=0.2/result.h5 ]; do sleep 0.01; done; "
+      "kill -KILL $(cat /proc/$child/task/$child/children); wait $child");
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_NE(table().find("\"crashed\",\"ended with code 137\""), std::string::npos) << table();
+  EXPECT_NE(table().find("\"good\",\"\""), std::string::npos) << "the other went on";
+}
+
 TEST_F(SweepCommand, SamplesAPeriodicMotion) {
   // A mass on a spring: x(t) = cos(2π f t), seen every half second.
   std::ofstream(path("spring.json")) << R"({

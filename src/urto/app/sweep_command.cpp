@@ -269,7 +269,8 @@ int run(const SweepCommand& c) {
     // A run that could not begin leaves no result, or that of another scene.
     if (left_of(scenes.texts[k], directory / sweep.cases[k].name) != Left::nothing) measure(k);
     SweepRow& row = sweep.rows[k];
-    if (result.code == bad_input || result.code > 128 + 31) row.status = "refused";
+    if (result.code == bad_input) row.status = "refused";
+    if (result.code > 128 && !interrupt_requested()) row.status = "crashed";
     if (result.code != success && row.failure.empty()) {
       row.failure = result.error.empty() ? fmt::format("ended with code {}", result.code)
                                          : first_line(result.error);
